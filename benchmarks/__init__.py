@@ -1,0 +1,1 @@
+"""Programs that measure, and programs that compute the constants of others."""

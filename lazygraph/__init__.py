@@ -1,0 +1,304 @@
+"""A lazy computation-graph engine for the CPU: record now, compute when a value is asked for."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from lazygraph import errors, extend
+from lazygraph import settings as _settings
+from lazygraph.autodiff import backward as _backward
+from lazygraph.autodiff import GradientMap, grad
+from lazygraph.counters import Stats, stats
+from lazygraph.dtypes import (
+    DType,
+    as_dtype,
+    bool_,
+    float32,
+    float64,
+    int16,
+    int32,
+    int64,
+    int8,
+    uint16,
+    uint32,
+    uint64,
+    uint8,
+)
+from lazygraph.graph.cell import Cell, replace_all
+from lazygraph.graph.node import Node
+from lazygraph.graph.tensor import Tensor
+from lazygraph.graph.var import Var
+from lazygraph.ops.arithmetic import (
+    abs,
+    add,
+    divide,
+    multiply,
+    negative,
+    reciprocal,
+    sign,
+    square,
+    subtract,
+)
+from lazygraph.ops.bitwise import (
+    bitwise_and,
+    bitwise_invert,
+    bitwise_left_shift,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+)
+from lazygraph.ops.comparison import (
+    clip,
+    equal,
+    greater,
+    greater_equal,
+    isfinite,
+    isinf,
+    isnan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    not_equal,
+    where,
+)
+from lazygraph.ops.contraction import matmul
+from lazygraph.ops.conversion import astype, stop_gradient
+from lazygraph.ops.creation import (
+    arange,
+    asarray,
+    eye,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    tril,
+    triu,
+    zeros,
+    zeros_like,
+)
+from lazygraph.ops.indexing import one_hot, take, take_along_axis
+from lazygraph.ops.layout import (
+    concat,
+    expand_dims,
+    matrix_transpose,
+    permute_dims,
+    reshape,
+    squeeze,
+    stack,
+)
+from lazygraph.ops.neural import (
+    attention,
+    gelu,
+    layer_norm,
+    log_softmax,
+    logsumexp,
+    relu,
+    silu,
+    softmax,
+)
+from lazygraph.ops.reduction import argmax, max, mean, min, norm, var
+from lazygraph.ops.spread import broadcast_to, sum
+from lazygraph.ops.transcendental import (
+    cos,
+    erf,
+    exp,
+    log,
+    log2,
+    power,
+    rsqrt,
+    sigmoid,
+    sin,
+    sqrt,
+    tanh,
+)
+from lazygraph.realization import no_realize, realize
+from lazygraph.source import scope
+from lazygraph.graph.engine import engine as _engine
+from lazygraph.inspection.show import render as _render
+from lazygraph.ops import random
+from lazygraph.ops.indexing import index as _index
+from lazygraph.plan import backend_named as _backend_named
+from lazygraph.realization import realize_nodes as _realize_nodes
+
+
+class _Floors:
+    """What tensors reach on the floors above their own; see `graph/engine.py`."""
+
+    def realize(self, nodes: Sequence[Node]) -> None:
+        _realize_nodes(nodes)
+
+    def backward(self, loss: Tensor, upstream: Tensor | None) -> GradientMap:
+        return _backward(loss, upstream)
+
+    def render(self, tensor: Tensor) -> str:
+        return _render(tensor)
+
+    def index(self, tensor: Tensor, key: Any) -> Tensor:
+        return _index(tensor, key)
+
+
+_engine.install(_Floors())
+
+
+def set_backend(name: str) -> None:
+    """Choose how plans are run, from now on.
+
+    Args:
+        name: "numpy".
+
+    Raises:
+        BackendError: there is no such backend, or it cannot run here.
+    """
+    _settings.change(backend=_backend_named(name).name)
+
+
+def set_verify(verify: bool) -> None:
+    """Choose whether graphs are checked after every pass, from now on; off by default."""
+    _settings.change(verify_passes=verify)
+
+
+@contextmanager
+def using(*, backend: str | None = None, verify: bool | None = None) -> Iterator[None]:
+    """Change settings inside a `with` block.
+
+    Args:
+        backend: as for `set_backend`.
+        verify: as for `set_verify`.
+
+    Example:
+        >>> with using(verify=True):
+        ...     (ones((2,)) + 1).tolist()
+        [2.0, 2.0]
+    """
+    changes: dict[str, str | bool] = {}
+    if backend is not None:
+        changes["backend"] = _backend_named(backend).name
+    if verify is not None:
+        changes["verify_passes"] = verify
+    with _settings.override(**changes):
+        yield
+
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Cell",
+    "DType",
+    "GradientMap",
+    "Node",
+    "Stats",
+    "Tensor",
+    "Var",
+    "abs",
+    "add",
+    "arange",
+    "argmax",
+    "as_dtype",
+    "asarray",
+    "astype",
+    "attention",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "bool_",
+    "broadcast_to",
+    "clip",
+    "concat",
+    "cos",
+    "divide",
+    "equal",
+    "erf",
+    "errors",
+    "exp",
+    "expand_dims",
+    "extend",
+    "eye",
+    "float32",
+    "float64",
+    "full",
+    "full_like",
+    "gelu",
+    "grad",
+    "greater",
+    "greater_equal",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "layer_norm",
+    "less",
+    "less_equal",
+    "log",
+    "log2",
+    "log_softmax",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "logsumexp",
+    "matmul",
+    "matrix_transpose",
+    "max",
+    "maximum",
+    "mean",
+    "min",
+    "minimum",
+    "multiply",
+    "negative",
+    "no_realize",
+    "norm",
+    "not_equal",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "permute_dims",
+    "power",
+    "random",
+    "realize",
+    "reciprocal",
+    "relu",
+    "replace_all",
+    "reshape",
+    "rsqrt",
+    "scope",
+    "set_backend",
+    "set_verify",
+    "sigmoid",
+    "sign",
+    "silu",
+    "sin",
+    "softmax",
+    "sqrt",
+    "square",
+    "squeeze",
+    "stack",
+    "stats",
+    "stop_gradient",
+    "subtract",
+    "sum",
+    "take",
+    "take_along_axis",
+    "tanh",
+    "tril",
+    "triu",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "using",
+    "var",
+    "where",
+    "zeros",
+    "zeros_like",
+]

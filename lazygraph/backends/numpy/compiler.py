@@ -1,0 +1,231 @@
+"""From a graph to a list of NumPy calls whose operands have fixed places."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lazygraph.backends.base import Origin, Step
+from lazygraph.backends.numpy.layout import Entry, Home, Phantoms, Storage, is_matrix_like
+from lazygraph.backends.numpy.program import Call, NumpyProgram
+from lazygraph.dtypes import as_dtype
+from lazygraph.graph.node import Node, Value
+from lazygraph.graph.op import Kind
+from lazygraph.graph.spec import Spec
+from lazygraph.graph.walk import is_remembered, postorder
+from lazygraph.passes.memory import Interval, place
+
+
+class NumpyBackend:
+    """Compiles a plan to NumPy calls that write into planned memory."""
+
+    name = "numpy"
+
+    def missing(self) -> str | None:
+        """Nothing: NumPy is always there."""
+        return None
+
+    def evaluate(self, node: Node) -> Value:
+        """The value of one node whose inputs have values."""
+        program = self.compile([node], {}, lambda _: -1)
+        return program.run((), str)[0].copy()
+
+    def compile(
+        self, roots: Sequence[Node], slots: dict[Node, int], origin: Origin
+    ) -> NumpyProgram:
+        """A program for the roots; see `Backend.compile`."""
+        return _Compiler(slots, origin).compile(roots)
+
+
+def _copy(x: Value, out: Value) -> None:
+    np.copyto(out, x)
+
+
+class _Compiler:
+    """The state of one compilation: entries of the table, calls, and what uses what until when."""
+
+    def __init__(self, slots: dict[Node, int], origin: Origin) -> None:
+        self._slots = slots
+        self._origin = origin
+        self._phantoms = Phantoms()
+        self._table: list[Entry] = []
+        self._constants: dict[int, Value] = {}
+        self._slot_entries: list[tuple[int, int]] = []
+        self._entries: dict[Node, Entry] = {}
+        self._dense: dict[Entry, Entry] = {}
+        self._calls: list[Call] = []
+
+    def compile(self, roots: Sequence[Node]) -> NumpyProgram:
+        wanted = set(roots)
+        for node in postorder(roots, is_remembered):
+            self._entries[node] = self._entry(node, node in wanted)
+        results = [self._handed_out(root) for root in dict.fromkeys(roots)]
+        by_root = dict(zip(dict.fromkeys(roots), results, strict=True))
+        self._find_last_uses()
+        self._overwrite_what_dies()
+        arena_bytes = self._place()
+        return NumpyProgram(
+            self._table,
+            self._calls,
+            self._constants,
+            self._slot_entries,
+            [by_root[root].index for root in roots],
+            arena_bytes,
+        )
+
+    # Entries.
+
+    def _new(
+        self, storage: Storage, phantom: Value, view: Any = None, base: Any = None
+    ) -> Entry:
+        entry = Entry(len(self._table), storage, phantom, view, base)
+        self._table.append(entry)
+        return entry
+
+    def _entry(self, node: Node, is_root: bool) -> Entry:
+        if node in self._slots:
+            phantom = self._phantoms.dense(node.spec) if node.value is None else node.value
+            entry = self._new(Storage(Home.SLOT, node.spec), phantom)
+            self._slot_entries.append((entry.index, self._slots[node]))
+            return entry
+        if node.value is not None:
+            entry = self._new(Storage(Home.CONSTANT, node.spec), node.value)
+            self._constants[entry.index] = node.value
+            return entry
+        if node.op.kind is Kind.VIEW:
+            return self._view(node)
+        return self._computed(node, Home.RESULT if is_root else Home.ARENA)
+
+    def _view(self, node: Node) -> Entry:
+        function = partial(node.op.evaluate, **node.op.named(node.params))
+        base = self._entries[node.inputs[0]]
+        try:
+            phantom = function(base.phantom)
+        except ValueError:  # the strides allow no view: it needs a copy in row-major order
+            base = self._contiguous(base, node)
+            phantom = function(base.phantom)
+        return self._new(base.storage, phantom, function, base)
+
+    def _computed(self, node: Node, home: Home) -> Entry:
+        inputs = [self._operand(node, self._entries[x]) for x in node.inputs]
+        named = node.op.named(node.params)
+        function = partial(node.op.evaluate, **named) if named else node.op.evaluate
+        out = self._new(Storage(home, node.spec), self._phantoms.dense(node.spec))
+        self._call(node.op.name, function, inputs, out, node, in_place=node.op.in_place)
+        return out
+
+    def _operand(self, node: Node, entry: Entry) -> Entry:
+        """The operand in the layout that keeps bits independent of how it came to be."""
+        kind = node.op.kind
+        if kind is Kind.REDUCTION:
+            return self._contiguous(entry, node)
+        if kind is Kind.CONTRACTION:
+            if len(node.spec.shape) < 2 or 1 in node.spec.shape[-2:]:
+                return self._contiguous(entry, node)  # sums of these depend on strides
+            if not is_matrix_like(entry.phantom):
+                entry = self._compact(entry, Home.ARENA, node)
+            return entry if is_matrix_like(entry.phantom) else self._contiguous(entry, node)
+        return entry
+
+    def _contiguous(self, entry: Entry, reason: Node) -> Entry:
+        """The entry, or a copy of it, in row-major order."""
+        if entry.is_dense:
+            return entry
+        if entry not in self._dense:
+            spec = Spec(entry.phantom.shape, as_dtype(entry.phantom.dtype))
+            out = self._new(Storage(Home.ARENA, spec), self._phantoms.dense(spec))
+            self._call("copy", _copy, [entry], out, reason)
+            self._dense[entry] = out
+        return self._dense[entry]
+
+    def _compact(self, entry: Entry, home: Home, reason: Node) -> Entry:
+        """A copy without gaps whose axes lie in memory in the order in which they lay.
+
+        A realized view is such a copy, so a product of it takes the same path as a product of the
+        view would have taken.
+        """
+        strides, rank = entry.phantom.strides, entry.phantom.ndim
+        order = tuple(range(rank))
+        if not (entry.is_dense or 0 in strides):
+            order = tuple(sorted(order, key=lambda axis: -abs(strides[axis])))
+        shape = tuple(entry.phantom.shape[axis] for axis in order)
+        spec = Spec(shape, as_dtype(entry.phantom.dtype))
+        whole = self._new(Storage(home, spec), self._phantoms.dense(spec))
+        turned = self._turned(entry, order)
+        self._call("copy", _copy, [turned], whole, reason)
+        return self._turned(whole, tuple(sorted(order, key=order.__getitem__)))
+
+    def _turned(self, entry: Entry, axes: tuple[int, ...]) -> Entry:
+        if axes == tuple(range(len(axes))):
+            return entry
+        phantom = entry.phantom.transpose(axes)
+        return self._new(entry.storage, phantom, lambda x: x.transpose(axes), entry)
+
+    def _call(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        inputs: list[Entry],
+        out: Entry,
+        node: Node,
+        in_place: bool = False,
+    ) -> None:
+        spec = out.storage.spec
+        step = Step(name, spec, self._origin(node), out.storage.home.value)
+        self._calls.append(Call(function, inputs, out, in_place, step))
+        out.storage.first = out.storage.last = len(self._calls) - 1
+
+    def _handed_out(self, root: Node) -> Entry:
+        """The entry of a root; what only looks at other memory is copied."""
+        entry = self._entries[root]
+        if entry.is_whole and entry.storage.home is not Home.ARENA:
+            return entry
+        return self._compact(entry, Home.RESULT, root)
+
+    # Memory.
+
+    def _find_last_uses(self) -> None:
+        for i, call in enumerate(self._calls):
+            for entry in call.inputs:
+                entry.storage.last = i
+
+    def _overwrite_what_dies(self) -> None:
+        """Let a step write into an operand that nothing reads afterwards."""
+        for i, call in enumerate(self._calls):
+            if call.in_place and call.out.storage.home is Home.ARENA:
+                for entry in call.inputs:
+                    if self._may_overwrite(entry, call, i):
+                        self._merge(call, entry)
+                        break
+
+    def _may_overwrite(self, entry: Entry, call: Call, i: int) -> bool:
+        storage = entry.storage.place
+        return (
+            storage.home is Home.ARENA
+            and storage.last == i
+            and entry.is_dense
+            and entry.phantom.shape == call.out.phantom.shape
+            and entry.phantom.dtype == call.out.phantom.dtype
+            and storage.spec.nbytes == call.out.storage.spec.nbytes
+            and all(x is entry or x.storage.place is not storage for x in call.inputs)
+        )
+
+    def _merge(self, call: Call, entry: Entry) -> None:
+        taken = entry.storage.place
+        taken.last = max(taken.last, call.out.storage.last)
+        call.out.storage.merged = taken
+        call.step = replace(call.step, where="in place")
+
+    def _place(self) -> int:
+        ordered = [
+            call.out.storage
+            for call in self._calls
+            if call.out.storage.home is Home.ARENA and call.out.storage.merged is None
+        ]
+        intervals = [Interval(s.spec.nbytes, s.first, s.last) for s in ordered]
+        offsets, size = place(intervals)
+        for storage, offset in zip(ordered, offsets, strict=True):
+            storage.offset = offset
+        return size

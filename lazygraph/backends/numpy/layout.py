@@ -1,0 +1,107 @@
+"""Where every value of a program lives, and how it lies in memory, decided before anything runs."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from lazygraph.graph.node import Value
+from lazygraph.graph.spec import Spec
+
+
+class Home(Enum):
+    """Who owns the memory of a value."""
+
+    SLOT = "slot"  # comes with each run
+    CONSTANT = "constant"  # lies in the program
+    ARENA = "arena"  # an intermediate, in the block of the run
+    RESULT = "result"  # handed out at the end
+
+
+@dataclass(slots=True, eq=False)
+class Storage:
+    """Memory that one value, or several one after the other, are written to.
+
+    Attributes:
+        home: who owns it.
+        spec: of the first value in it.
+        first: the step that writes it first.
+        last: the last step that reads it.
+        offset: its place in the arena.
+        merged: the storage whose memory it takes over, if any.
+    """
+
+    home: Home
+    spec: Spec
+    first: int = 0
+    last: int = 0
+    offset: int = 0
+    merged: "Storage | None" = None
+
+    @property
+    def place(self) -> "Storage":
+        """The storage whose memory this is."""
+        return self.merged or self
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One array that steps see: a whole storage, or a view into one.
+
+    Attributes:
+        index: its place in the table of arrays.
+        storage: the memory that it looks at.
+        phantom: an array of its shape, dtype and strides, without its data.
+        view: how to make it from the entry `base`, if it is not the whole storage.
+        base: what `view` is applied to.
+    """
+
+    index: int
+    storage: Storage
+    phantom: Value
+    view: Any = None
+    base: "Entry | None" = None
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether its elements lie in row-major order without gaps."""
+        return self.phantom.flags.c_contiguous
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is its storage and not a view, so that overwriting it destroys nothing else."""
+        return self.base is None
+
+
+class Phantoms:
+    """Arrays that have strides but no memory of their own: all look at one scratch buffer."""
+
+    def __init__(self) -> None:
+        self._scratch = np.empty(64, np.uint8)
+
+    def dense(self, spec: Spec) -> Value:
+        """An array of that spec in row-major order."""
+        if self._scratch.nbytes < spec.nbytes:
+            self._scratch = np.empty(
+                spec.nbytes, np.uint8
+            )  # pages that nobody touches cost nothing
+        return np.ndarray(spec.shape, spec.dtype.dtype, buffer=self._scratch.data)
+
+
+def is_matrix_like(phantom: Value) -> bool:
+    """Whether BLAS takes the last two axes as they lie: one stride is an element, one is a row.
+
+    Products with a single row or column take other paths in NumPy, whose sums depend on strides:
+    there, only row-major order is taken as it lies.
+    """
+    if phantom.flags.c_contiguous:
+        return True
+    if phantom.ndim < 2 or 1 in phantom.shape[-2:] or 0 in phantom.shape:
+        return False
+    rows, columns = phantom.shape[-2:]
+    down, across = phantom.strides[-2:]
+    size = phantom.itemsize
+    return (across == size and down % size == 0 and down >= columns * size) or (
+        down == size and across % size == 0 and across >= rows * size
+    )

@@ -1,0 +1,150 @@
+"""A compiled list of calls, and the running of it."""
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lazygraph.backends.base import Step
+from lazygraph.backends.numpy.layout import Entry, Home
+from lazygraph.backends.numpy.pool import Block, arenas, results
+from lazygraph.graph.node import Value
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A function of arrays: `function(*inputs, out)`."""
+
+    function: Callable[..., Any]
+    inputs: list[Entry]
+    out: Entry
+    in_place: bool
+    step: Step
+
+
+_FIXED = (Home.ARENA, Home.CONSTANT)
+
+# (function, how to pick its operands from the table, where its result goes or None)
+Bound = tuple[Callable[..., Any], Callable[[list[Any]], tuple[Any, ...]], int | None]
+
+
+def _picker(indices: Sequence[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
+    if len(indices) == 1:
+        only = indices[0]
+        return lambda table: (table[only],)
+    return operator.itemgetter(*indices)
+
+
+class NumpyProgram:
+    """Calls over a table of arrays.
+
+    Most of the table is fixed for a block of memory: constants, intermediates and views of them. A run
+    fills in the slots and fresh results, and the views that look at them.
+    """
+
+    def __init__(
+        self,
+        table: list[Entry],
+        calls: list[Call],
+        constants: dict[int, Value],
+        slots: list[tuple[int, int]],
+        roots: list[int],
+        arena_bytes: int,
+    ) -> None:
+        self.steps = tuple(call.step for call in calls)
+        self.arena_bytes = arena_bytes
+        self._slots = slots
+        self._roots = roots
+        self._static = [entry for entry in table if entry.storage.home in _FIXED]
+        self._constants = constants
+        owned = [e for e in table if e.storage.home is Home.RESULT and e.is_whole]
+        self._results = [(e.index, e.storage.spec) for e in owned]
+        self._result_specs = [spec for _, spec in self._results]
+        self.result_bytes = sum(spec.nbytes for spec in self._result_specs)
+        self._size = len(table)
+        self._bound, self._call_numbers = self._bind_calls(table, calls)
+        moving = [e.index for e in table if e.storage.home in (Home.SLOT, Home.RESULT)]
+        self._moving = moving
+
+    def _bind_calls(
+        self, table: list[Entry], calls: list[Call]
+    ) -> tuple[list[Bound], list[int]]:
+        """The calls in order, each after the views of slots and results that it is first to need."""
+        bound: list[Bound] = []
+        numbers: list[int] = []
+        ready = {e.index for e in table if e.is_whole or e.storage.home in _FIXED}
+
+        def prepare(entry: Entry, number: int) -> None:
+            chain = []
+            while entry.index not in ready and entry.base is not None:
+                chain.append(entry)
+                entry = entry.base
+            for view in reversed(chain):
+                assert view.base is not None
+                bound.append((view.view, _picker([view.base.index]), view.index))
+                numbers.append(number)
+                ready.add(view.index)
+
+        for number, call in enumerate(calls):
+            for entry in (*call.inputs, call.out):
+                prepare(entry, number)
+            picker = _picker([e.index for e in (*call.inputs, call.out)])
+            bound.append((call.function, picker, None))
+            numbers.append(number)
+        by_index = {e.index: e for e in table}
+        for root in self._roots:
+            prepare(by_index[root], len(calls) - 1)
+        return bound, numbers
+
+    def _table(self, block: Block) -> list[Any]:
+        """The table with all that is fixed for this block; made once a block."""
+        table: list[Any] | None = block.bindings.get(self)
+        if table is None:
+            table = [None] * self._size
+            for entry in self._static:
+                if entry.base is not None:
+                    table[entry.index] = entry.view(table[entry.base.index])
+                elif entry.index in self._constants:
+                    table[entry.index] = self._constants[entry.index]
+                else:
+                    table[entry.index] = np.ndarray(
+                        entry.phantom.shape,
+                        entry.phantom.dtype,
+                        block.memory.data,
+                        entry.storage.place.offset,
+                    )
+            block.bindings[self] = table
+        return table
+
+    def run(self, values: Sequence[Value], locate: Callable[[int], str]) -> list[Value]:
+        """Compute the roots; see `Program.run`."""
+        with arenas.block(self.arena_bytes) as block, np.errstate(all="ignore"):
+            table = self._table(block)
+            try:
+                for index, slot in self._slots:
+                    table[index] = values[slot]
+                fresh = results.take(self._result_specs)
+                for (index, _), array in zip(self._results, fresh, strict=True):
+                    table[index] = array
+                self._run_calls(table, locate)
+                return [table[root] for root in self._roots]
+            finally:
+                for index in self._moving:
+                    table[index] = None
+
+    def _run_calls(self, table: list[Any], locate: Callable[[int], str]) -> None:
+        calls = iter(self._bound)
+        try:
+            for function, operands, store in calls:
+                if store is None:
+                    function(*operands(table))
+                else:
+                    table[store] = function(*operands(table))
+        except Exception as error:
+            done = len(self._bound) - operator.length_hint(calls)
+            step = self.steps[self._call_numbers[done - 1]]
+            where = locate(step.origin) if step.origin >= 0 else "a node of the derivative"
+            error.add_note(f"  in {step.name} {step.spec}, recorded at {where}")
+            raise

@@ -1,0 +1,49 @@
+"""Everything that a contributor of ops, rules, backends or training code may build on."""
+
+from lazygraph.autodiff import gradients
+from lazygraph.backends.base import Backend, Program, Step
+from lazygraph.graph.engine import OPS
+from lazygraph.graph.leaves import VARIABLE
+from lazygraph.graph.op import Coerce, Kind, Op, Sample
+from lazygraph.graph.spec import Spec
+from lazygraph.graph.tensor import TensorLike, apply, as_tensor
+from lazygraph.graph.var import VarIdentity
+from lazygraph.graph.verify import verify
+from lazygraph.graph.walk import postorder
+from lazygraph.ops import infer
+from lazygraph.ops.arithmetic import multiply_no_nan
+from lazygraph.ops.record import define
+from lazygraph.ops.spread import constant
+from lazygraph.passes.rewrite import Known, Rule, rule
+from lazygraph.realization import realize_derived
+from lazygraph.source import describe, hide_frames
+
+__all__ = [
+    "OPS",
+    "VARIABLE",
+    "Backend",
+    "Coerce",
+    "Kind",
+    "Known",
+    "Op",
+    "Program",
+    "Rule",
+    "Sample",
+    "Spec",
+    "Step",
+    "TensorLike",
+    "VarIdentity",
+    "apply",
+    "as_tensor",
+    "constant",
+    "define",
+    "describe",
+    "gradients",
+    "hide_frames",
+    "infer",
+    "multiply_no_nan",
+    "postorder",
+    "realize_derived",
+    "rule",
+    "verify",
+]

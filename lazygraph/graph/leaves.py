@@ -1,0 +1,80 @@
+"""Nodes without inputs, whose value is given: data, Python scalars, versions of a Var."""
+
+from typing import Any
+
+import numpy as np
+
+from lazygraph.dtypes import DType, as_dtype
+from lazygraph.errors import DTypeError, InternalError, ShapeError
+from lazygraph.graph.engine import register
+from lazygraph.graph.node import Node, Value
+from lazygraph.graph.op import Coerce, Kind, Op
+from lazygraph.graph.spec import Spec
+
+
+def _given(*_: Any, **__: Any) -> Any:
+    raise InternalError("a leaf must have a value: it cannot be inferred or evaluated")
+
+
+def _leaf(name: str, params: tuple[str, ...] = ()) -> Op:
+    return register(
+        Op(name, _given, _given, Kind.LEAF, gradient=None, params=params, coerce=Coerce.NONE)
+    )
+
+
+DATA = _leaf("data")
+SCALAR = _leaf("scalar")
+VARIABLE = _leaf("variable", params=("identity", "version"))
+# An input that a plan gets from the caller at each run; it never has a value of its own.
+PLACEHOLDER = _leaf("placeholder")
+
+
+def scalar_node(scalar: bool | int | float, dtype: DType) -> Node:
+    """A leaf of shape () for a Python scalar: a slot of the plan, never part of its key."""
+    try:
+        value: Any = dtype.type(scalar)
+    except OverflowError:
+        value = None
+    if value is None or (dtype.dtype.kind in "iu" and int(value) != scalar):
+        raise DTypeError(
+            f"a Python scalar must fit the tensor's dtype, {dtype}; got {scalar!r}"
+        )
+    return Node(SCALAR, (), (), Spec((), dtype), value)
+
+
+def data_node(array: Value) -> Node:
+    """A leaf for an array that nobody else will write to."""
+    array.flags.writeable = False
+    return Node(DATA, (), (), Spec(array.shape, as_dtype(array.dtype)), array)
+
+
+def owned_array(obj: Any, dtype: DType | None = None, copy: bool | None = None) -> Value:
+    """A C-contiguous native array of a supported dtype; a private copy unless `copy` is False.
+
+    Python floats become float32; NumPy arrays and scalars keep their dtype.
+    """
+    try:
+        given = np.asarray(obj)
+    except ValueError as error:
+        raise ShapeError(f"nested lists must have rows of equal length: {error}") from None
+    if dtype is None:
+        dtype = as_dtype(given.dtype) if given.dtype.kind in "biuf" else None
+        if dtype is None:
+            raise DTypeError(
+                f"data must be numbers or booleans; got {given.dtype} from {obj!r}"
+            )
+        if given.dtype == np.float64 and not hasattr(obj, "dtype"):
+            dtype = as_dtype(float)
+    array: Value
+    if copy is False:
+        array = given
+        if given.dtype != dtype.dtype or not given.flags.c_contiguous:
+            raise ValueError(
+                "copy=False needs a C-contiguous array of the wanted dtype; "
+                f"got {given.dtype} with strides {given.strides} for {dtype}"
+            )
+        array = given.view()
+    else:
+        with np.errstate(all="ignore"):
+            array = np.array(given, dtype=dtype.dtype, order="C", copy=True, subok=False)
+    return array

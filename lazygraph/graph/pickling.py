@@ -1,0 +1,38 @@
+"""A graph as a flat list, so that pickling a deep one does not recurse."""
+
+from typing import Any
+
+from lazygraph.graph.engine import OPS
+from lazygraph.graph.node import Node
+from lazygraph.graph.walk import postorder
+from lazygraph.source import place
+
+
+def flatten(root: Node) -> list[tuple[Any, ...]]:
+    """One row a node, inputs first; operands are positions in the list."""
+    order = postorder([root])
+    position = {node: i for i, node in enumerate(order)}
+    return [
+        (
+            node.op.name,
+            tuple(position[x] for x in node.inputs),
+            node.params,
+            node.spec,
+            place(node.source),
+            node.scope,
+            node.value,
+        )
+        for node in order
+    ]
+
+
+def unflatten(rows: list[tuple[Any, ...]]) -> Node:
+    """The graph of the rows, with fresh ids in their order; the last row is the root."""
+    nodes: list[Node] = []
+    for name, operands, params, spec, source, scope, value in rows:
+        node = Node(OPS[name], tuple(nodes[i] for i in operands), params, spec, value)
+        node.source, node.scope = source, scope
+        if value is not None:
+            value.flags.writeable = False
+        nodes.append(node)
+    return nodes[-1]

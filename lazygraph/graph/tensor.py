@@ -1,0 +1,315 @@
+"""An immutable handle on a node, with operators that record new nodes."""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from lazygraph.dtypes import DEFAULT_FLOAT, FLOATING, DType, promote, scalar_dtype
+from lazygraph.errors import LazyGraphError, ShapeError
+from lazygraph.graph.engine import OPS, engine
+from lazygraph.graph.leaves import data_node, owned_array, scalar_node
+from lazygraph.graph.node import Node, Value
+from lazygraph.graph.op import Coerce, Op, Params
+from lazygraph.graph.operators import Operators
+from lazygraph.graph.pickling import flatten, unflatten
+from lazygraph.graph.spec import Shape
+from lazygraph.source import describe
+
+
+class Tensor(Operators):
+    """A value that is recorded now and computed when it is asked for.
+
+    Operators and functions record nodes and return new tensors; nothing runs until `realize`, `numpy`,
+    `item` or another request for a value. A tensor never changes. `==` compares element by element
+    and is lazy; tensors are hashed by identity.
+
+    Attributes:
+        node: the graph node that this is a handle on.
+    """
+
+    __slots__ = ("__weakref__", "node")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    # What is known without computing anything.
+
+    @property
+    def shape(self) -> Shape:
+        """The length of each axis."""
+        return self.node.spec.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self.node.spec.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.node.spec.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.node.spec.size
+
+    @property
+    def T(self) -> "Tensor":  # noqa: N802
+        """The transpose of a matrix.
+
+        Raises:
+            ShapeError: the tensor does not have two axes.
+        """
+        if self.ndim != 2:
+            raise ShapeError(f"T needs a matrix, of two axes; got {self.node.spec}")
+        return self.mT
+
+    @property
+    def mT(self) -> "Tensor":  # noqa: N802
+        """The tensor with its last two axes exchanged.
+
+        Raises:
+            ShapeError: the tensor has fewer than two axes.
+        """
+        if self.ndim < 2:
+            raise ShapeError(f"mT needs at least two axes; got {self.node.spec}")
+        leading = tuple(range(self.ndim - 2))
+        axes = (*leading, self.ndim - 1, self.ndim - 2)
+        return apply(OPS["permute_dims"], self, params=(axes,))
+
+    # Asking for values.
+
+    def realize(self) -> "Tensor":
+        """Compute the value, remember it, and return this same tensor."""
+        engine().realize((self.node,))
+        return self
+
+    def numpy(self) -> Value:
+        """The value as a read-only NumPy array; `.copy()` gives one to write to."""
+        value = self.node.value
+        if value is None:
+            engine().realize((self.node,))
+            value = self.node.value
+        view = np.asarray(value).view()
+        view.flags.writeable = False
+        return view
+
+    def item(self) -> bool | int | float:
+        """The single element as a Python scalar.
+
+        Raises:
+            ShapeError: the tensor does not hold exactly one element.
+        """
+        if self.size != 1:
+            raise ShapeError(f"item needs a tensor of one element; got {self.node.spec}")
+        return self.numpy().item()  # type: ignore[no-any-return]
+
+    def tolist(self) -> Any:
+        """The value as nested lists of Python scalars."""
+        return self.numpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Value:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        # DLPack cannot say "read-only" to every consumer, so it gets memory of its own.
+        return self.numpy().copy().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # kDLCPU
+
+    def __bool__(self) -> bool:
+        return bool(self._only("bool"))
+
+    def __float__(self) -> float:
+        return float(self._only("float"))
+
+    def __int__(self) -> int:
+        return int(self._only("int"))
+
+    def __index__(self) -> int:
+        value = self._only("index")
+        if not isinstance(value, int):
+            raise TypeError(f"an index must be an integer tensor; got {self.node.spec}")
+        return value
+
+    def _only(self, wanted: str) -> bool | int | float:
+        if self.size != 1:
+            raise ShapeError(f"{wanted}() needs a tensor of one element; got {self.node.spec}")
+        return self.item()
+
+    def __repr__(self) -> str:
+        return engine().render(self)
+
+    def __str__(self) -> str:
+        return str(self.numpy())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else str(self)
+
+    # Gradients.
+
+    def backward(self, upstream: "TensorLike | None" = None) -> Any:
+        """The gradient of this tensor with respect to everything it depends on.
+
+        Args:
+            upstream: the gradient with respect to this tensor, of its shape; needed unless the tensor
+                holds one element, and 1 by default.
+
+        Returns:
+            A `GradientMap` from node to lazy gradient; look it up by `Node`, `Tensor` or `Var`.
+
+        Raises:
+            GradientError: not a floating tensor, no `upstream` where one is needed, or an op without
+                a gradient rule on the way.
+        """
+        given = None if upstream is None else as_tensor(upstream, self.dtype)
+        return engine().backward(self, given)
+
+    def detach(self) -> "Tensor":
+        """The same value without a history: no gradient flows through it."""
+        if self.node.value is not None and self.node.inputs:
+            return Tensor(data_node(self.node.value.view()))
+        return apply(OPS["stop_gradient"], self)
+
+    # Structure.
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("a tensor of shape () has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator["Tensor"]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, key: Any) -> "Tensor":
+        return engine().index(self, key)
+
+    def __copy__(self) -> "Tensor":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Tensor":
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (flatten(self.node),)
+
+    def __pos__(self) -> "Tensor":
+        return self
+
+    @staticmethod
+    def _apply(name: str, *operands: Any) -> "Tensor":
+        return apply_operator(name, *operands)
+
+
+class TensorSource(Protocol):
+    """What stands for a tensor in an expression: a Var."""
+
+    def tensor(self) -> Tensor:
+        """The tensor it stands for."""
+
+
+TensorLike = Tensor | TensorSource | np.ndarray[Any, Any] | np.generic | bool | int | float
+_SCALARS = (bool, int, float)
+_ARRAYS = (np.ndarray, np.generic)
+
+
+def _restored(flat: Any) -> Tensor:
+    return Tensor(unflatten(flat))
+
+
+def _acceptable(operand: Any) -> bool:
+    kind = type(operand)
+    return kind in _SCALARS or isinstance(operand, _ARRAYS) or hasattr(kind, "tensor")
+
+
+def apply_operator(name: str, *operands: TensorLike) -> Tensor:
+    """Record the op of that name, or leave operands of other types to Python."""
+    for operand in operands:
+        if type(operand) is not Tensor and not _acceptable(operand):
+            return NotImplemented
+    return apply(OPS[name], *operands)
+
+
+def apply(op: Op, *operands: TensorLike, params: Params = ()) -> Tensor:
+    """Record one node: bring the operands to one dtype, infer the spec, note the user's line.
+
+    Args:
+        op: the record of the operation.
+        operands: tensors, Vars, NumPy arrays (copied) and Python scalars (weakly typed).
+        params: the parameters, in the order of `op.params`.
+
+    Returns:
+        The handle on the new node.
+
+    Raises:
+        ShapeError, DTypeError: with a note for each operand that names its line.
+    """
+    inputs = tuple([x.node for x in operands if type(x) is Tensor])
+    if len(inputs) != len(operands) or not _agree(op, inputs):
+        inputs = _coerced(op, operands)
+    try:
+        if params:
+            spec = op.infer(*[x.spec for x in inputs], **op.named(params))
+        else:
+            spec = op.infer(*[x.spec for x in inputs])
+    except LazyGraphError as error:
+        error.args = (f"{op.name}: {error.args[0]}", *error.args[1:])
+        for x in inputs:
+            error.add_note(f"  {x.spec} built at {describe(x.source)}")
+        raise
+    return Tensor(Node(op, inputs, params, spec))
+
+
+def _agree(op: Op, inputs: tuple[Node, ...]) -> bool:
+    if op.coerce is Coerce.NONE:
+        return True
+    dtype = inputs[-1].spec.dtype
+    if op.coerce is Coerce.FLOAT and dtype.category != FLOATING:
+        return False
+    for x in inputs[op.coerce_from : -1]:  # noqa: SIM110 (a loop is faster, and this is hot)
+        if x.spec.dtype is not dtype:
+            return False
+    return True
+
+
+def _coerced(op: Op, operands: tuple[TensorLike, ...]) -> tuple[Node, ...]:
+    scalars = [type(x) in _SCALARS for x in operands]
+    tensors = [None if s else as_tensor(x) for s, x in zip(scalars, operands, strict=True)]
+    dtype: DType | None = None
+    if op.coerce is not Coerce.NONE:
+        for x in tensors[op.coerce_from :]:
+            if x is not None:
+                dtype = x.dtype if dtype is None else promote(dtype, x.dtype)
+        for x, is_scalar in list(zip(operands, scalars, strict=True))[op.coerce_from :]:
+            if is_scalar:
+                dtype = scalar_dtype(x, dtype)  # type: ignore[arg-type]
+        if op.coerce is Coerce.FLOAT and dtype is not None and dtype.category != FLOATING:
+            dtype = DEFAULT_FLOAT
+    inputs = []
+    for i, (x, operand) in enumerate(zip(tensors, operands, strict=True)):
+        wanted = dtype if i >= op.coerce_from else None
+        if x is None:
+            inputs.append(scalar_node(operand, wanted or scalar_dtype(operand, None)))  # type: ignore[arg-type]
+        elif wanted is not None and x.dtype is not wanted:
+            inputs.append(apply(OPS["astype"], x, params=(wanted,)).node)
+        else:
+            inputs.append(x.node)
+    return tuple(inputs)
+
+
+def as_tensor(x: Any, beside: DType | None = None) -> Tensor:
+    """A tensor for anything that may stand in an expression; a scalar takes its dtype from `beside`."""
+    if type(x) is Tensor:
+        return x
+    if type(x) in _SCALARS:
+        return Tensor(scalar_node(x, scalar_dtype(x, beside)))
+    if isinstance(x, _ARRAYS):
+        return Tensor(data_node(owned_array(x)))
+    if hasattr(type(x), "tensor"):
+        return x.tensor()  # type: ignore[no-any-return]
+    raise TypeError(
+        f"an operand must be a Tensor, a Var, a NumPy array or a Python number; got {x!r}"
+    )

@@ -1,0 +1,45 @@
+"""Iterative walks: no depth of graph can exhaust the stack."""
+
+from collections.abc import Callable, Iterable
+
+from lazygraph.graph.node import Node
+
+
+def postorder(
+    roots: Iterable[Node], is_leaf: Callable[[Node], bool] | None = None
+) -> list[Node]:
+    """Every node that `roots` reach, inputs first, in canonical depth-first order.
+
+    The order depends only on the structure of the graph: not on ids, threads or time.
+
+    Args:
+        roots: where the walk starts; duplicates are visited once.
+        is_leaf: nodes for which it is true are listed, but their inputs are not visited.
+
+    Returns:
+        The nodes; each stands after all of its inputs that are listed.
+    """
+    order: list[Node] = []
+    done: set[Node] = set()
+    stack = list(roots)
+    stack.reverse()
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            continue
+        if node.inputs and not (is_leaf is not None and is_leaf(node)):
+            waiting = [x for x in node.inputs if x not in done]
+            if waiting:
+                waiting.reverse()
+                stack += waiting
+                continue
+        stack.pop()
+        done.add(node)
+        order.append(node)
+    return order
+
+
+def is_remembered(node: Node) -> bool:
+    """Whether the node's value is there already, so that nothing below it needs to run."""
+    return node.value is not None

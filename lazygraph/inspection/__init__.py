@@ -1,0 +1,1 @@
+"""Looking at a graph: text, pictures and explanations, none of which realizes anything."""

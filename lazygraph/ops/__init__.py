@@ -1,0 +1,1 @@
+"""What each op means: one record an op, beside the public function that applies it."""

@@ -1,0 +1,299 @@
+"""Comparisons, logic, and the choice between values."""
+
+from typing import Any
+
+import numpy as np
+
+from lazygraph.dtypes import bool_
+from lazygraph.graph.op import Coerce, Kind, Op, Sample
+from lazygraph.graph.spec import Spec
+from lazygraph.graph.tensor import Tensor, TensorLike, apply
+from lazygraph.ops import infer
+from lazygraph.ops.record import define
+from lazygraph.ops.spread import constant
+
+REALS = (-3.0, 3.0)
+
+
+def _comparison(name: str, evaluate: Any, emit: Any, commutes: bool = False) -> Op:
+    return define(
+        name,
+        infer=infer.comparison,
+        evaluate=evaluate,
+        emit=emit,
+        kind=Kind.POINTWISE,
+        domain=(REALS, REALS),
+        commutes=commutes,
+    )
+
+
+def equal(x1: TensorLike, x2: TensorLike) -> Tensor:
+    """Whether elements are equal; NaN equals nothing. The result is bool, broadcast."""
+    return apply(EQUAL, x1, x2)
+
+
+def not_equal(x1: TensorLike, x2: TensorLike) -> Tensor:
+    """Whether elements differ; NaN differs from everything. The result is bool, broadcast."""
+    return apply(NOT_EQUAL, x1, x2)
+
+
+def less(x1: TensorLike, x2: TensorLike) -> Tensor:
+    """Whether `x1 < x2`, element by element; false for NaN."""
+    return apply(LESS, x1, x2)
+
+
+def less_equal(x1: TensorLike, x2: TensorLike) -> Tensor:
+    """Whether `x1 <= x2`, element by element; false for NaN."""
+    return apply(LESS_EQUAL, x1, x2)
+
+
+def greater(x1: TensorLike, x2: TensorLike) -> Tensor:
+    """Whether `x1 > x2`, element by element; false for NaN."""
+    return apply(GREATER, x1, x2)
+
+
+def greater_equal(x1: TensorLike, x2: TensorLike) -> Tensor:
+    """Whether `x1 >= x2`, element by element; false for NaN."""
+    return apply(GREATER_EQUAL, x1, x2)
+
+
+EQUAL = _comparison("equal", np.equal, lambda k, a, b: k.equal(a, b), commutes=True)
+NOT_EQUAL = _comparison(
+    "not_equal", np.not_equal, lambda k, a, b: k.invert(k.equal(a, b)), commutes=True
+)
+LESS = _comparison("less", np.less, lambda k, a, b: k.less(a, b))
+LESS_EQUAL = _comparison("less_equal", np.less_equal, lambda k, a, b: k.less_equal(a, b))
+GREATER = _comparison("greater", np.greater, lambda k, a, b: k.less(b, a))
+GREATER_EQUAL = _comparison(
+    "greater_equal", np.greater_equal, lambda k, a, b: k.less_equal(b, a)
+)
+
+
+def _logic(name: str, evaluate: Any, emit: Any, operands: int = 2) -> Op:
+    def samples(rng: np.random.Generator) -> list[Sample]:
+        draws = [rng.integers(0, 2, (2, 3)).astype(bool) for _ in range(operands)]
+        return [Sample(tuple(draws))]
+
+    return define(
+        name,
+        infer=infer.logical,
+        evaluate=evaluate,
+        emit=emit,
+        kind=Kind.POINTWISE,
+        in_place=True,
+        samples=samples,
+        commutes=operands == 2,
+    )
+
+
+def logical_and(x1: TensorLike, x2: TensorLike) -> Tensor:
+    """Whether both elements are true.
+
+    Args:
+        x1: a bool tensor.
+        x2: a bool tensor that broadcasts with `x1`.
+    """
+    return apply(LOGICAL_AND, x1, x2)
+
+
+def logical_or(x1: TensorLike, x2: TensorLike) -> Tensor:
+    """Whether at least one element is true.
+
+    Args:
+        x1: a bool tensor.
+        x2: a bool tensor that broadcasts with `x1`.
+    """
+    return apply(LOGICAL_OR, x1, x2)
+
+
+def logical_xor(x1: TensorLike, x2: TensorLike) -> Tensor:
+    """Whether exactly one element is true.
+
+    Args:
+        x1: a bool tensor.
+        x2: a bool tensor that broadcasts with `x1`.
+    """
+    return apply(LOGICAL_XOR, x1, x2)
+
+
+def logical_not(x: TensorLike) -> Tensor:
+    """Whether the element of a bool tensor is false."""
+    return apply(LOGICAL_NOT, x)
+
+
+LOGICAL_AND = _logic("logical_and", np.logical_and, lambda k, a, b: k.bit_and(a, b))
+LOGICAL_OR = _logic("logical_or", np.logical_or, lambda k, a, b: k.bit_or(a, b))
+LOGICAL_XOR = _logic("logical_xor", np.logical_xor, lambda k, a, b: k.bit_xor(a, b))
+LOGICAL_NOT = _logic("logical_not", np.logical_not, lambda k, x: k.invert(x), operands=1)
+
+
+def isfinite(x: TensorLike) -> Tensor:
+    """Whether the element is neither infinite nor NaN; the result is bool."""
+    return apply(ISFINITE, x)
+
+
+def isnan(x: TensorLike) -> Tensor:
+    """Whether the element is NaN, which is the only thing that differs from itself."""
+    return apply(NOT_EQUAL, x, x)
+
+
+def isinf(x: TensorLike) -> Tensor:
+    """Whether the element is positive or negative infinity."""
+    return logical_not(logical_or(isfinite(x), isnan(x)))
+
+
+ISFINITE = define(
+    "isfinite",
+    infer=infer.comparison,
+    evaluate=np.isfinite,
+    emit=lambda k, x: k.isfinite(x),
+    kind=Kind.POINTWISE,
+    domain=(REALS,),
+)
+
+
+def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Tensor:
+    """`x1` where the condition holds, else `x2`.
+
+    Args:
+        condition: a bool tensor.
+        x1, x2: tensors that broadcast with it and with each other.
+
+    Returns:
+        A tensor of their promoted dtype. The gradient goes to the chosen element alone; what the
+        other one may have become, NaN or infinite, does not leak.
+
+    Example:
+        >>> import lazygraph as lg
+        >>> x = lg.asarray([0.0, 4.0])
+        >>> y = lg.where(x > 1, lg.log(x), x)
+        >>> lg.sum(y).backward()[x].tolist()
+        [1.0, 0.25]
+    """
+    return apply(WHERE, condition, x1, x2)
+
+
+def _where_spec(condition: Spec, a: Spec, b: Spec) -> Spec:
+    infer.logical(Spec((), condition.dtype))
+    if condition.shape == a.shape == b.shape:
+        return a
+    return Spec(infer.broadcast_shapes(condition.shape, a.shape, b.shape), a.dtype)
+
+
+def _choose(condition: Any, a: Any, b: Any, out: Any) -> None:
+    np.copyto(out, b)
+    np.copyto(out, a, where=condition)
+
+
+WHERE = define(
+    "where",
+    infer=_where_spec,
+    evaluate=_choose,
+    gradient=lambda g, y, c, a, b: [
+        None,
+        where(c, g, constant(0, g)),
+        where(c, constant(0, g), g),
+    ],
+    emit=lambda k, c, a, b: k.select(c, a, b),
+    kind=Kind.POINTWISE,
+    coerce_from=1,
+    samples=lambda rng: [
+        Sample(
+            (
+                rng.standard_normal((2, 3)) > 0,
+                rng.standard_normal((2, 3)),
+                rng.standard_normal((3,)),
+            )
+        )
+    ],
+)
+
+
+def _picked(g: Tensor, a: Tensor, b: Tensor) -> list[Tensor]:
+    """The gradient of a choice that takes `a` where it is greater; a tie shares it evenly."""
+    tie, half = a == b, g * 0.5
+    zero = constant(0, g)
+    return [where(tie, half, where(a > b, g, zero)), where(tie, half, where(b > a, g, zero))]
+
+
+def maximum(x1: TensorLike, x2: TensorLike) -> Tensor:
+    """The greater of two elements; NaN if one is NaN. A tie shares the gradient evenly."""
+    return apply(MAXIMUM, x1, x2)
+
+
+def minimum(x1: TensorLike, x2: TensorLike) -> Tensor:
+    """The smaller of two elements; NaN if one is NaN. A tie shares the gradient evenly."""
+    return apply(MINIMUM, x1, x2)
+
+
+MAXIMUM = define(
+    "maximum",
+    infer=infer.broadcast,
+    evaluate=np.maximum,
+    gradient=lambda g, y, a, b: _picked(g, a, b),
+    emit=lambda k, a, b: k.maximum(a, b),
+    kind=Kind.POINTWISE,
+    in_place=True,
+    domain=(REALS, REALS),
+)
+
+MINIMUM = define(
+    "minimum",
+    infer=infer.broadcast,
+    evaluate=np.minimum,
+    gradient=lambda g, y, a, b: _picked(g, a, b)[::-1],
+    emit=lambda k, a, b: k.minimum(a, b),
+    kind=Kind.POINTWISE,
+    in_place=True,
+    domain=(REALS, REALS),
+)
+
+
+def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:  # noqa: A002
+    """The element, or the bound that it exceeds: `minimum(maximum(x, min), max)`.
+
+    Args:
+        x: a tensor.
+        min, max: bounds that broadcast with it; None leaves a side open. Where `min > max` the
+            result is `max`.
+
+    Returns:
+        A tensor of the promoted dtype. On a bound the gradient passes to `x` whole.
+
+    Example:
+        >>> import lazygraph as lg
+        >>> x = lg.asarray([-2.0, -1.0, 0.0, 3.0])
+        >>> lg.sum(lg.clip(x, -1, 1)).backward()[x].tolist()
+        [0.0, 1.0, 1.0, 0.0]
+    """
+    y = apply(FLOOR_AT, x, min) if min is not None else x
+    y = apply(CAP_AT, y, max) if max is not None else y
+    return y if isinstance(y, Tensor) else apply(FLOOR_AT, x, x)
+
+
+def _bounded(g: Tensor, inside: Tensor) -> list[Tensor]:
+    zero = constant(0, g)
+    return [where(inside, g, zero), where(inside, zero, g)]
+
+
+FLOOR_AT = define(
+    "floor_at",
+    infer=infer.broadcast,
+    evaluate=np.maximum,
+    gradient=lambda g, y, x, bound: _bounded(g, x >= bound),
+    emit=lambda k, x, bound: k.maximum(x, bound),
+    kind=Kind.POINTWISE,
+    in_place=True,
+    domain=(REALS, REALS),
+)
+
+CAP_AT = define(
+    "cap_at",
+    infer=infer.broadcast,
+    evaluate=np.minimum,
+    gradient=lambda g, y, x, bound: _bounded(g, x <= bound),
+    emit=lambda k, x, bound: k.minimum(x, bound),
+    kind=Kind.POINTWISE,
+    in_place=True,
+    domain=(REALS, REALS),
+)

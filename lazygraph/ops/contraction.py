@@ -1,0 +1,91 @@
+"""Products summed over a shared axis."""
+
+import math
+
+import numpy as np
+
+from lazygraph.errors import ShapeError
+from lazygraph.graph.op import Kind, Sample
+from lazygraph.graph.spec import Spec
+from lazygraph.graph.tensor import Tensor, TensorLike, apply
+from lazygraph.ops import infer
+from lazygraph.ops.layout import reshape
+from lazygraph.ops.record import define
+
+
+def matmul(x1: TensorLike, x2: TensorLike) -> Tensor:
+    """The matrix product over the last axis of `x1` and the last but one of `x2`.
+
+    Args:
+        x1: a tensor of shape `(..., m, k)`, or `(k,)`.
+        x2: a tensor of shape `(..., k, n)`, or `(k,)`; leading axes broadcast.
+
+    Returns:
+        A tensor of shape `(..., m, n)`; the axis of a vector operand is dropped.
+
+    Raises:
+        ShapeError: the shared axes differ in length, or an operand has no axis.
+
+    Example:
+        >>> import lazygraph as lg
+        >>> (lg.asarray([[1, 2], [3, 4]]) @ lg.asarray([1, 1])).tolist()
+        [3, 7]
+    """
+    return apply(MATMUL, x1, x2)
+
+
+def _matmul_spec(a: Spec, b: Spec) -> Spec:
+    if not a.shape or not b.shape:
+        raise ShapeError(f"both operands need at least one axis; got {a.shape} and {b.shape}")
+    infer.arithmetic(Spec((), a.dtype))
+    rows = b.shape[-2] if len(b.shape) > 1 else b.shape[0]
+    if a.shape[-1] != rows:
+        raise ShapeError(
+            f"the columns of the left, {a.shape[-1]}, must equal the rows of the right, {rows}; "
+            f"got {a.shape} and {b.shape}"
+        )
+    batch = infer.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return Spec((*batch, *a.shape[-2:-1], *(b.shape[-1:] if len(b.shape) > 1 else ())), a.dtype)
+
+
+def _matmul_gradient(g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> list[Tensor]:
+    rows = reshape(a, (1, *a.shape)) if a.ndim == 1 else a
+    columns = reshape(b, (*b.shape, 1)) if b.ndim == 1 else b
+    batch = y.shape[: y.ndim - (a.ndim > 1) - (b.ndim > 1)]
+    g = reshape(g, (*batch, rows.shape[-2], columns.shape[-1]))
+    if columns.ndim == 2 and rows.ndim > 2:
+        # One product of tall matrices instead of a batch of them summed over the batch.
+        g = reshape(g, (_rows(g), g.shape[-1]))
+        rows = reshape(rows, (_rows(rows), rows.shape[-1]))
+    of_a, of_b = g @ columns.mT, rows.mT @ g
+    if of_a.ndim < a.ndim or a.ndim == 1:
+        of_a = reshape(of_a, (*batch, *a.shape[-1:]) if a.ndim == 1 else a.shape)
+    if b.ndim == 1:
+        of_b = reshape(of_b, of_b.shape[:-1])
+    return [of_a, of_b]
+
+
+def _rows(x: Tensor) -> int:
+    return math.prod(x.shape[:-1])
+
+
+MATMUL = define(
+    "matmul",
+    infer=_matmul_spec,
+    evaluate=np.matmul,
+    gradient=_matmul_gradient,
+    kind=Kind.CONTRACTION,
+    samples=lambda rng: [
+        Sample((rng.standard_normal((2, 3)), rng.standard_normal((3, 4)))),
+        Sample((rng.standard_normal((5, 2, 3)), rng.standard_normal((3, 4)))),
+        Sample((rng.standard_normal((5, 2, 3)), rng.standard_normal((5, 3, 4)))),
+        Sample((rng.standard_normal((1, 2, 3)), rng.standard_normal((5, 3, 4)))),
+        Sample((rng.standard_normal((2, 3)), rng.standard_normal((5, 3, 4)))),
+        Sample((rng.standard_normal((3,)), rng.standard_normal((3,)))),
+        Sample((rng.standard_normal((2, 3)), rng.standard_normal((3,)))),
+        Sample((rng.standard_normal((3,)), rng.standard_normal((3, 4)))),
+        Sample((rng.standard_normal((3,)), rng.standard_normal((5, 3, 4)))),
+        Sample((rng.standard_normal((5, 2, 3)), rng.standard_normal((3,)))),
+        Sample((np.zeros((2, 0)), np.zeros((0, 3)))),
+    ],
+)

@@ -1,0 +1,181 @@
+"""Plans: found by the structure of what is asked for, built when there is none."""
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from lazygraph.backends.base import Backend, Program
+from lazygraph.backends.numpy import NumpyBackend
+from lazygraph.counters import counters
+from lazygraph.errors import BackendError
+from lazygraph.graph.leaves import SCALAR, VARIABLE
+from lazygraph.graph.node import Node
+from lazygraph.passes import pipeline
+from lazygraph.passes.rewrite import Known
+from lazygraph.settings import current
+
+BACKENDS: dict[str, Backend] = {"numpy": NumpyBackend()}
+MOST_PLANS = 256
+
+
+class Scan(NamedTuple):
+    """What a walk over a graph finds out: all that a look-up needs.
+
+    Attributes:
+        key: the structure, hashable; equal keys mean equal computations.
+        leaves: the nodes whose values come with the run, in canonical order.
+        order: every node, in canonical order.
+    """
+
+    key: tuple[Any, ...]
+    leaves: list[Node]
+    order: dict[Node, int]
+
+
+def scan(roots: Sequence[Node], through_remembered: bool = False) -> Scan:
+    """Walk the graph in canonical order and write its structure down.
+
+    Ops, parameters, sharing and the specs of leaves enter the key; data, names, lines and the values of
+    Python scalars do not. A remembered node is a leaf; with `through_remembered` what is below it is
+    part of the structure as well, as gradients need it.
+    """
+    position: dict[Node, int] = {}
+    leaves: list[Node] = []
+    key: list[Any] = []
+    stack = list(roots)
+    stack.reverse()
+    while stack:
+        node = stack[-1]
+        if node in position:
+            stack.pop()
+            continue
+        inputs, value = node.inputs, node.value
+        if inputs and (value is None or through_remembered):
+            waiting = [x for x in inputs if x not in position]
+            if waiting:
+                waiting.reverse()
+                stack += waiting
+                continue
+            key.append(node.op)
+            key.append(node.params)
+            for x in inputs:
+                key.append(position[x])
+        elif value is None:
+            key.append(node.op)
+            key.append(node.params)
+        stack.pop()
+        position[node] = len(position)
+        if value is not None:
+            leaves.append(node)
+            op = node.op
+            key.append(node.spec)
+            # Only these may be laid out otherwise than row by row.
+            key.append(op if op is SCALAR or op is VARIABLE else value.strides)
+    key.append(tuple([position[root] for root in roots]))
+    return Scan(tuple(key), leaves, position)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """A program for a structure, and the values that it took for granted.
+
+    Attributes:
+        program: the compiled steps.
+        guards: positions of leaves and the bits that the plan relies on.
+        opaque: positions of Python scalars whose values it did not look at.
+        counts: how often each rule fired.
+    """
+
+    program: Program
+    guards: tuple[tuple[int, bytes], ...]
+    opaque: frozenset[int]
+    counts: Counter[str]
+
+    def broken(self, leaves: Sequence[Node]) -> list[int]:
+        """The positions of guarded scalars that have another value now."""
+        return [i for i, bits in self.guards if leaves[i].value.tobytes() != bits]  # type: ignore[union-attr]
+
+
+class PlanCache:
+    """The most recently used plans. Full keys are compared; a hash only picks the bucket."""
+
+    def __init__(self) -> None:
+        self._plans: OrderedDict[Hashable, Plan] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> Plan | None:
+        """The plan for the key, which becomes the most recently used."""
+        with self._lock:
+            plan = self._plans.get(key)
+            if plan is not None:
+                self._plans.move_to_end(key)
+            return plan
+
+    def put(self, key: Hashable, plan: Plan) -> None:
+        """Keep a plan; the least recently used one may have to go."""
+        with self._lock:
+            self._plans[key] = plan
+            self._plans.move_to_end(key)
+            while len(self._plans) > MOST_PLANS:
+                self._plans.popitem(last=False)
+
+    def keys(self) -> list[Hashable]:
+        """The keys, least recently used first."""
+        with self._lock:
+            return list(self._plans)
+
+
+cache = PlanCache()
+
+
+def backend_named(name: str) -> Backend:
+    """The backend of that name, if it can run here."""
+    backend = BACKENDS.get(name)
+    if backend is None:
+        raise BackendError(f"the backend must be one of {', '.join(BACKENDS)}; got {name!r}")
+    missing = backend.missing()
+    if missing:
+        raise BackendError(f"the backend {name!r} cannot run: {missing}")
+    return backend
+
+
+Derive = Callable[[], tuple[Sequence[Node], dict[Node, int]]]
+
+
+def plan_for(found: Scan, key: Hashable, derive: Derive) -> Plan:
+    """The cached plan for a key, or a new one.
+
+    Args:
+        found: the scan of the roots.
+        key: the scan's key and whatever else the plan depends on.
+        derive: gives the nodes to compute and their slots; called only if a plan must be built.
+    """
+    settings = current()
+    whole = (found.key, key, settings)
+    plan = cache.get(whole)
+    opaque: frozenset[int] = frozenset()
+    if plan is not None:
+        broken = plan.broken(found.leaves)
+        if not broken:
+            counters.plan_hits += 1
+            return plan
+        opaque = plan.opaque.union(broken)
+    plan = build(found, opaque, derive)
+    cache.put(whole, plan)
+    return plan
+
+
+def build(found: Scan, opaque: frozenset[int], derive: Derive) -> Plan:
+    """A new plan: derive, run the passes, compile."""
+    settings = current()
+    backend = backend_named(settings.backend)
+    targets, slots = derive()
+    known = Known(slots, opaque)
+    roots = pipeline.run(targets, known, backend.evaluate, settings.verify_passes)
+    # Derived and rewritten nodes share the very line object of the node that they stem from.
+    positions = {id(node.source): i for node, i in found.order.items()}
+    program = backend.compile(roots, slots, lambda node: positions.get(id(node.source), -1))
+    counters.plans_built += 1
+    return Plan(program, tuple(known.guards.items()), opaque, known.counts)

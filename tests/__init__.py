@@ -1,0 +1,1 @@
+"""The tests: the engine in `lazygraph`, the training library in `training`, the house here."""

@@ -1,0 +1,1 @@
+"""Tests that need packages beyond the extra `dev`: run them by naming the folder."""
