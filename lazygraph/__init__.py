@@ -6,8 +6,8 @@ from typing import Any
 
 from lazygraph import errors, extend
 from lazygraph import settings as _settings
-from lazygraph.autodiff import backward as _backward
 from lazygraph.autodiff import GradientMap, grad
+from lazygraph.autodiff import backward as _backward
 from lazygraph.counters import Stats, stats
 from lazygraph.dtypes import (
     DType,
@@ -15,19 +15,22 @@ from lazygraph.dtypes import (
     bool_,
     float32,
     float64,
+    int8,
     int16,
     int32,
     int64,
-    int8,
+    uint8,
     uint16,
     uint32,
     uint64,
-    uint8,
 )
 from lazygraph.graph.cell import Cell, replace_all
+from lazygraph.graph.engine import engine as _engine
 from lazygraph.graph.node import Node
 from lazygraph.graph.tensor import Tensor
 from lazygraph.graph.var import Var
+from lazygraph.inspection.show import render as _render
+from lazygraph.ops import random
 from lazygraph.ops.arithmetic import (
     abs,
     add,
@@ -81,6 +84,7 @@ from lazygraph.ops.creation import (
     zeros,
     zeros_like,
 )
+from lazygraph.ops.indexing import index as _index
 from lazygraph.ops.indexing import one_hot, take, take_along_axis
 from lazygraph.ops.layout import (
     concat,
@@ -116,14 +120,10 @@ from lazygraph.ops.transcendental import (
     sqrt,
     tanh,
 )
-from lazygraph.realization import no_realize, realize
-from lazygraph.source import scope
-from lazygraph.graph.engine import engine as _engine
-from lazygraph.inspection.show import render as _render
-from lazygraph.ops import random
-from lazygraph.ops.indexing import index as _index
 from lazygraph.plan import backend_named as _backend_named
+from lazygraph.realization import no_realize, realize
 from lazygraph.realization import realize_nodes as _realize_nodes
+from lazygraph.source import scope
 
 
 class _Floors:

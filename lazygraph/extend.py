@@ -15,6 +15,7 @@ from lazygraph.ops.arithmetic import multiply_no_nan
 from lazygraph.ops.record import define
 from lazygraph.ops.spread import constant
 from lazygraph.passes.rewrite import Known, Rule, rule
+from lazygraph.plan import Scan, scan
 from lazygraph.realization import realize_derived
 from lazygraph.source import describe, hide_frames
 
@@ -29,6 +30,7 @@ __all__ = [
     "Program",
     "Rule",
     "Sample",
+    "Scan",
     "Spec",
     "Step",
     "TensorLike",
@@ -45,5 +47,6 @@ __all__ = [
     "postorder",
     "realize_derived",
     "rule",
+    "scan",
     "verify",
 ]

@@ -86,12 +86,14 @@ class Plan:
         guards: positions of leaves and the bits that the plan relies on.
         opaque: positions of Python scalars whose values it did not look at.
         counts: how often each rule fired.
+        note: what the caller that derived the targets wants to know of them in each run.
     """
 
     program: Program
     guards: tuple[tuple[int, bytes], ...]
     opaque: frozenset[int]
     counts: Counter[str]
+    note: Any = None
 
     def broken(self, leaves: Sequence[Node]) -> list[int]:
         """The positions of guarded scalars that have another value now."""
@@ -141,7 +143,7 @@ def backend_named(name: str) -> Backend:
     return backend
 
 
-Derive = Callable[[], tuple[Sequence[Node], dict[Node, int]]]
+Derive = Callable[[], tuple[Sequence[Node], dict[Node, int], Any]]
 
 
 def plan_for(found: Scan, key: Hashable, derive: Derive) -> Plan:
@@ -150,7 +152,7 @@ def plan_for(found: Scan, key: Hashable, derive: Derive) -> Plan:
     Args:
         found: the scan of the roots.
         key: the scan's key and whatever else the plan depends on.
-        derive: gives the nodes to compute and their slots; called only if a plan must be built.
+        derive: gives the nodes to compute, their slots and a note; called only to build a plan.
     """
     settings = current()
     whole = (found.key, key, settings)
@@ -171,11 +173,11 @@ def build(found: Scan, opaque: frozenset[int], derive: Derive) -> Plan:
     """A new plan: derive, run the passes, compile."""
     settings = current()
     backend = backend_named(settings.backend)
-    targets, slots = derive()
+    targets, slots, note = derive()
     known = Known(slots, opaque)
     roots = pipeline.run(targets, known, backend.evaluate, settings.verify_passes)
     # Derived and rewritten nodes share the very line object of the node that they stem from.
     positions = {id(node.source): i for node, i in found.order.items()}
     program = backend.compile(roots, slots, lambda node: positions.get(id(node.source), -1))
     counters.plans_built += 1
-    return Plan(program, tuple(known.guards.items()), opaque, known.counts)
+    return Plan(program, tuple(known.guards.items()), opaque, known.counts, note)

@@ -57,8 +57,8 @@ def realize_nodes(nodes: Sequence[Node]) -> None:
     _check_allowed(targets[0])
     found = scan(targets)
 
-    def derive() -> tuple[Sequence[Node], dict[Node, int]]:
-        return targets, {leaf: i for i, leaf in enumerate(found.leaves)}
+    def derive() -> tuple[Sequence[Node], dict[Node, int], Any]:
+        return targets, {leaf: i for i, leaf in enumerate(found.leaves)}, None
 
     plan = plan_for(found, None, derive)
     for node, value in zip(targets, _run(plan, found, ()), strict=True):
@@ -117,41 +117,53 @@ def _flat(container: Any) -> Iterator[Tensor]:
             raise TypeError(f"realize takes tensors and containers of them; got {item!r}")
 
 
-Placeholders = Sequence[Tensor]
+Derived = tuple[Sequence[Tensor], Any]
 
 
 def realize_derived(
-    derive: Callable[[Placeholders], Sequence[Tensor]],
-    roots: Sequence[Tensor],
+    found: Scan,
+    derive: Callable[[Sequence[Tensor]], Derived],
     inputs: Sequence[Value],
     key: Hashable,
-) -> list[Value]:
+    remember: Sequence[Tensor] = (),
+) -> tuple[list[Value], Any]:
     """Compute a graph that is a function of another graph, in one evaluation.
 
-    If a plan for the structure of `roots` and for `key` exists, it is run with the present leaves and
+    If a plan for the scanned structure and for `key` exists, it is run with the present leaves and
     inputs, and `derive` is not called: a training step builds its backward and update nodes once.
 
     Args:
-        derive: from one tensor for each input to the tensors wanted. What it does may depend on
-            nothing but the structure of the graph of `roots`, and on `key`.
-        roots: the recorded graph. Its nodes may be used, and differentiated, in `derive`.
+        found: the recorded graph, as `scan` with `through_remembered` saw it.
+        derive: from one tensor for each input to the tensors wanted, and a note on them. What it does
+            may depend on nothing but the structure of the recorded graph, and on `key`. It may use
+            the nodes of that graph, and differentiate them.
         inputs: values that are not part of that graph.
         key: everything else that `derive` depends on, the specs of the inputs included.
+        remember: tensors of the recorded graph to compute and remember in the same evaluation.
 
     Returns:
-        A value for each tensor that `derive` gave; nobody will change it.
+        A value for each tensor that `derive` gave, which nobody will change, and its note.
+
+    Raises:
+        RealizationError: inside `no_realize`.
     """
     _check_allowed(None)
-    found = scan([root.node for root in roots], through_remembered=True)
+    # A remembered tensor is known by its position, since its graph may be another one next time.
+    whole = (key, tuple([found.order[t.node] for t in remember]))
 
-    def derived() -> tuple[Sequence[Node], dict[Node, int]]:
+    def derived() -> tuple[Sequence[Node], dict[Node, int], Any]:
         slots = {leaf: i for i, leaf in enumerate(found.leaves)}
         placeholders = []
         for value in inputs:
             spec = Spec(value.shape, as_dtype(value.dtype))
             placeholders.append(Node(PLACEHOLDER, (), (), spec))
             slots[placeholders[-1]] = len(slots)
-        targets = derive([Tensor(node) for node in placeholders])
-        return [target.node for target in targets], slots
+        targets, note = derive([Tensor(node) for node in placeholders])
+        return [target.node for target in (*remember, *targets)], slots, note
 
-    return _run(plan_for(found, (key,), derived), found, inputs)
+    plan = plan_for(found, whole, derived)
+    values = _run(plan, found, inputs)
+    for tensor, value in zip(remember, values, strict=False):
+        if tensor.node.value is None:
+            tensor.node.value = value
+    return values[len(remember) :], plan.note

@@ -184,7 +184,7 @@ SQUARE = define(
 )
 
 
-def abs(x: TensorLike) -> Tensor:  # noqa: A001 (the name that the array API standard gives it)
+def abs(x: TensorLike) -> Tensor:
     """`|x|`, element by element; the gradient at 0 is 0."""
     return apply(ABS, x)
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from lazygraph.dtypes import bool_
-from lazygraph.graph.op import Coerce, Kind, Op, Sample
+from lazygraph.graph.op import Kind, Op, Sample
 from lazygraph.graph.spec import Spec
 from lazygraph.graph.tensor import Tensor, TensorLike, apply
 from lazygraph.ops import infer
@@ -249,7 +248,7 @@ MINIMUM = define(
 )
 
 
-def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:  # noqa: A002
+def clip(x: TensorLike, min: TensorLike | None = None, max: TensorLike | None = None) -> Tensor:
     """The element, or the bound that it exceeds: `minimum(maximum(x, min), max)`.
 
     Args:

@@ -27,7 +27,7 @@ def _reduced(op: Op, x: TensorLike, axis: Axis, keepdims: bool) -> Tensor:
     return y if keepdims else without_axes(y, axes)
 
 
-def max(x: TensorLike, *, axis: Axis = None, keepdims: bool = False) -> Tensor:  # noqa: A001
+def max(x: TensorLike, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The greatest element along axes; NaN if there is one. Ties share the gradient evenly.
 
     Args:
@@ -41,7 +41,7 @@ def max(x: TensorLike, *, axis: Axis = None, keepdims: bool = False) -> Tensor: 
     return _reduced(MAX, x, axis, keepdims)
 
 
-def min(x: TensorLike, *, axis: Axis = None, keepdims: bool = False) -> Tensor:  # noqa: A001
+def min(x: TensorLike, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The smallest element along axes; NaN if there is one. Ties share the gradient evenly.
 
     Args:

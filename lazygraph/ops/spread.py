@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lazygraph.dtypes import DEFAULT_INTEGER, BOOL, DType, as_dtype, uint64
+from lazygraph.dtypes import BOOL, DEFAULT_INTEGER, DType, as_dtype, uint64
 from lazygraph.errors import ShapeError
 from lazygraph.graph.leaves import scalar_node
 from lazygraph.graph.op import Coerce, Kind, Sample
@@ -76,7 +76,7 @@ def constant(value: bool | int | float, like: Tensor) -> Tensor:
     return broadcast_to(Tensor(scalar_node(value, like.dtype)), like.shape)
 
 
-def sum(  # noqa: A001 (the name that the array API standard gives it)
+def sum(
     x: TensorLike, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
 ) -> Tensor:
     """The sum of the elements along axes.
