@@ -18,8 +18,8 @@ Key = Node | Tensor | Var
 class GradientMap(Mapping[Node, Tensor]):
     """The lazy gradient of one scalar with respect to each node that it depends on.
 
-    Look up by `Node`, `Tensor` or `Var`; a Var means its leaf in the graph of this loss. Nodes that
-    the loss does not depend on through differentiable ops are not in it.
+    Look up by `Node`, `Tensor` or `Var`; a Var means its leaf in the graph of this loss. Nodes
+    that the loss does not depend on through differentiable ops are not in it.
 
     Example:
         >>> import lazygraph as lg
@@ -81,8 +81,8 @@ def gradients(
 ) -> dict[Node, Tensor]:
     """Gradients of `loss`, for `wanted` nodes and those between, or for all.
 
-    The sum over all paths is built in reversed canonical order, so that its bits depend on nothing
-    but the structure of the graph.
+    The sum over all paths is built in reversed canonical order, so that its bits depend on
+    nothing but the structure of the graph.
     """
     if not loss.dtype.is_floating:
         raise GradientError(f"a gradient needs a floating loss; got {loss.node.spec}")
@@ -168,7 +168,8 @@ def grad(
         missing: what to do about an x that `y` does not depend on: "raise" an error, or "zero".
 
     Returns:
-        A Tensor, or the same container with a Tensor for each entry, each of its x's shape and dtype.
+        A Tensor, or the same container with a Tensor for each entry, each of its x's shape and
+        dtype.
 
     Raises:
         KeyError: `y` does not depend on an x, and `missing` is "raise".

@@ -47,7 +47,8 @@ def stats() -> Stats:
     """The engine's counters so far.
 
     Returns:
-        A frozen snapshot; subtract the fields of two snapshots to get the cost of what ran between.
+        A frozen snapshot; subtract the fields of two snapshots to get the cost of what ran
+        between.
 
     Example:
         >>> before = stats()

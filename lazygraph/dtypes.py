@@ -12,7 +12,8 @@ BOOL, INTEGER, FLOATING = 0, 1, 2  # categories, in the order in which one yield
 class DType:
     """One of the element types that a tensor can have.
 
-    The instances are the only ones: compare them with `is` or `==`. NumPy accepts them wherever it
+    The instances are the only ones: compare them with `is` or `==`. NumPy accepts them wherever
+        it
     takes a dtype.
 
     Attributes:
@@ -61,8 +62,8 @@ def as_dtype(dtype: Any) -> DType:
     """The dtype that a name, a Python type or a NumPy dtype stands for.
 
     Args:
-        dtype: a `DType`, its name, `bool`, `int`, `float`, or anything that `numpy.dtype` takes.
-            `float` means float32 and `int` means int64, the defaults.
+        dtype: a `DType`, its name, `bool`, `int`, `float`, or anything that `numpy.dtype`
+            takes. `float` means float32 and `int` means int64, the defaults.
 
     Returns:
         The instance.
@@ -94,7 +95,8 @@ def _promoted(a: DType, b: DType) -> DType | None:
     wider = max(a, b, key=lambda dtype: dtype.itemsize)
     if a.dtype.kind == b.dtype.kind:
         return wider
-    # A signed and an unsigned integer: the smallest signed one that holds both, if there is one.
+    # A signed and an unsigned integer: the smallest signed one that holds both, if there is
+    # one.
     return _BY_NUMPY.get(np.promote_types(a.dtype, b.dtype))
 
 
@@ -109,9 +111,9 @@ _PROMOTIONS = {
 def promote(a: DType, b: DType) -> DType:
     """The dtype of an element-wise result of two tensors.
 
-    As the Python array API standard has it within bool, integers and floats. Where the standard says
-    nothing, bool yields to integers, and both to the other's floating dtype: int64 with float32
-    gives float32.
+    As the Python array API standard has it within bool, integers and floats. Where the standard
+    says nothing, bool yields to integers, and both to the other's floating dtype: int64 with
+    float32 gives float32.
 
     Raises:
         DTypeError: uint64 with a signed integer, which no integer dtype holds.

@@ -37,9 +37,9 @@ class Scan(NamedTuple):
 def scan(roots: Sequence[Node], through_remembered: bool = False) -> Scan:
     """Walk the graph in canonical order and write its structure down.
 
-    Ops, parameters, sharing and the specs of leaves enter the key; data, names, lines and the values of
-    Python scalars do not. A remembered node is a leaf; with `through_remembered` what is below it is
-    part of the structure as well, as gradients need it.
+    Ops, parameters, sharing and the specs of leaves enter the key; data, names, lines and the
+    values of Python scalars do not. A remembered node is a leaf; with `through_remembered` what
+    is below it is part of the structure as well, as gradients need it.
     """
     position: dict[Node, int] = {}
     leaves: list[Node] = []

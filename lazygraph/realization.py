@@ -85,8 +85,8 @@ def realize(*tensors: Any) -> None:
     """Compute several tensors in one evaluation, in which what they share runs once.
 
     Args:
-        *tensors: Tensors, and lists, tuples, dicts or other mappings of them, nested as you like; Vars,
-            numbers and None in them are passed over.
+        *tensors: Tensors, and lists, tuples, dicts or other mappings of them, nested as you
+            like; Vars, numbers and None in them are passed over.
 
     Raises:
         RealizationError: inside `no_realize`.
@@ -129,14 +129,15 @@ def realize_derived(
 ) -> tuple[list[Value], Any]:
     """Compute a graph that is a function of another graph, in one evaluation.
 
-    If a plan for the scanned structure and for `key` exists, it is run with the present leaves and
-    inputs, and `derive` is not called: a training step builds its backward and update nodes once.
+    If a plan for the scanned structure and for `key` exists, it is run with the present leaves
+    and inputs, and `derive` is not called: a training step builds its backward and update nodes
+    once.
 
     Args:
         found: the recorded graph, as `scan` with `through_remembered` saw it.
-        derive: from one tensor for each input to the tensors wanted, and a note on them. What it does
-            may depend on nothing but the structure of the recorded graph, and on `key`. It may use
-            the nodes of that graph, and differentiate them.
+        derive: from one tensor for each input to the tensors wanted, and a note on them. What
+            it does may depend on nothing but the structure of the recorded graph, and on `key`.
+            It may use the nodes of that graph, and differentiate them.
         inputs: values that are not part of that graph.
         key: everything else that `derive` depends on, the specs of the inputs included.
         remember: tensors of the recorded graph to compute and remember in the same evaluation.
@@ -148,7 +149,8 @@ def realize_derived(
         RealizationError: inside `no_realize`.
     """
     _check_allowed(None)
-    # A remembered tensor is known by its position, since its graph may be another one next time.
+    # A remembered tensor is known by its position, since its graph may be another one next
+    # time.
     whole = (key, tuple([found.order[t.node] for t in remember]))
 
     def derived() -> tuple[Sequence[Node], dict[Node, int], Any]:

@@ -21,9 +21,9 @@ class Place:
     function: str
 
 
-# A raw line is the code object and the instruction in it: two pointers, no text. Derivatives and
-# rewritten nodes share the very tuple of the node that they stem from, so that a step of a plan can
-# be traced back to a node of the graph that is running.
+# A raw line is the code object and the instruction in it: two pointers, no text. Derivatives
+# and rewritten nodes share the very tuple of the node that they stem from, so that a step of a
+# plan can be traced back to a node of the graph that is running.
 Line = tuple[CodeType, int] | Place
 
 NOWHERE = Place("<unknown>", 0, "<unknown>")
@@ -48,7 +48,8 @@ def hide_frames(folder: str) -> None:
     """Declare that frames of the files in `folder` are never the user's line.
 
     Args:
-        folder: a directory, as given by `os.path.dirname(__file__)` of a library built on this one.
+        folder: a directory, as given by `os.path.dirname(__file__)` of a library built on this
+            one.
 
     Example:
         >>> hide_frames("/opt/somewhere/my_layers")

@@ -40,8 +40,8 @@ class Program(Protocol):
 
         Args:
             values: one for each slot, of its spec.
-            locate: text for a node of the graph that is running, by its canonical position; an error
-                in a step gets it as a note.
+            locate: text for a node of the graph that is running, by its canonical position; an
+                error in a step gets it as a note.
 
         Returns:
             The value of each root, which nobody will change.

@@ -20,9 +20,10 @@ class _Commit:
 class Cell(Generic[T]):
     """One replaceable value.
 
-    A Var, an optimizer and a training loop keep all that a step changes in cells. `replace_all` first
-    puts a candidate beside each value and then sets one flag, which every cell reads through: the one
-    store that makes the step done. An interrupt before it changes nothing, one after it undoes nothing.
+    A Var, an optimizer and a training loop keep all that a step changes in cells. `replace_all`
+    first puts a candidate beside each value and then sets one flag, which every cell reads
+    through: the one store that makes the step done. An interrupt before it changes nothing, one
+    after it undoes nothing.
 
     Args:
         value: the first value; treat values as immutable.

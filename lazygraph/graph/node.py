@@ -17,8 +17,8 @@ Value = np.ndarray[Any, Any]
 class Node:
     """An op, its inputs and parameters, and the spec of its result.
 
-    Frozen but for `value`, which the realization sets once; compared and hashed by identity. Inputs
-    are older than the node, so sorting by `id` is a topological order.
+    Frozen but for `value`, which the realization sets once; compared and hashed by identity.
+    Inputs are older than the node, so sorting by `id` is a topological order.
 
     Attributes:
         op: the record of the operation.

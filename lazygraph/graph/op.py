@@ -51,11 +51,11 @@ class Op:
         name: the name in listings, unique.
         infer: `(*specs, **params) -> Spec`, raising ShapeError or DTypeError.
         evaluate: the meaning, in NumPy. `(*arrays, out, **params)` writes into `out`, but for
-            kind VIEW, where `(array, **params)` returns a view or raises ValueError if the strides
-            of the array allow none.
+            kind VIEW, where `(array, **params)` returns a view or raises ValueError if the
+            strides of the array allow none.
         kind: how the op touches its data.
-        gradient: `(g, y, *inputs, **params) -> [share of each input or None]`, in tensors; shares
-            may have the broadcast shape. None means that no rule exists.
+        gradient: `(g, y, *inputs, **params) -> [share of each input or None]`, in tensors;
+            shares may have the broadcast shape. None means that no rule exists.
         emit: `(k, *scalars) -> scalar`, for POINTWISE ops: one element, through the protocol in
             `ops/scalars.py`.
         params: the names of the parameters, in the order in which nodes hold them.

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 class Operators:
     """Operators that record one node each, named after the op that they apply.
 
-    `__array_ufunc__` is None so that `ndarray + tensor` asks the tensor instead of NumPy making an
-    array of objects.
+    `__array_ufunc__` is None so that `ndarray + tensor` asks the tensor instead of NumPy making
+    an array of objects.
     """
 
     __slots__ = ()

@@ -20,9 +20,9 @@ from lazygraph.source import describe
 class Tensor(Operators):
     """A value that is recorded now and computed when it is asked for.
 
-    Operators and functions record nodes and return new tensors; nothing runs until `realize`, `numpy`,
-    `item` or another request for a value. A tensor never changes. `==` compares element by element
-    and is lazy; tensors are hashed by identity.
+    Operators and functions record nodes and return new tensors; nothing runs until `realize`,
+    `numpy`, `item` or another request for a value. A tensor never changes. `==` compares
+    element by element and is lazy; tensors are hashed by identity.
 
     Attributes:
         node: the graph node that this is a handle on.
@@ -155,15 +155,15 @@ class Tensor(Operators):
         """The gradient of this tensor with respect to everything it depends on.
 
         Args:
-            upstream: the gradient with respect to this tensor, of its shape; needed unless the tensor
-                holds one element, and 1 by default.
+            upstream: the gradient with respect to this tensor, of its shape; needed unless the
+                tensor holds one element, and 1 by default.
 
         Returns:
             A `GradientMap` from node to lazy gradient; look it up by `Node`, `Tensor` or `Var`.
 
         Raises:
-            GradientError: not a floating tensor, no `upstream` where one is needed, or an op without
-                a gradient rule on the way.
+            GradientError: not a floating tensor, no `upstream` where one is needed, or an op
+                without a gradient rule on the way.
         """
         given = None if upstream is None else as_tensor(upstream, self.dtype)
         return engine().backward(self, given)

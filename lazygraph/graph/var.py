@@ -35,8 +35,8 @@ class VarIdentity:
 class Var(Operators):
     """A named parameter whose value can be replaced.
 
-    Within one version, `tensor()` is always the same leaf, so every use of the Var counts in its
-    gradient. A graph built before `assign` keeps the value that it was built with.
+    Within one version, `tensor()` is always the same leaf, so every use of the Var counts in
+    its gradient. A graph built before `assign` keeps the value that it was built with.
 
     Args:
         name: the name in gradient maps, states and messages; not empty.
@@ -142,7 +142,8 @@ class Var(Operators):
         """Replace the value and start a new version; a Tensor is realized, its history dropped.
 
         Args:
-            value: of the Var's shape, and of a dtype that converts to the Var's without changing
+            value: of the Var's shape, and of a dtype that converts to the Var's without
+                changing
                 category: a floating Var takes integers, an integer Var takes no floats.
 
         Raises:

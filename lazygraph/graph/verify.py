@@ -12,8 +12,8 @@ from lazygraph.source import describe
 def verify(roots: Iterable[Node], after: str = "recording") -> None:
     """Check every node that `roots` reach.
 
-    Inputs are older than the node, parameters are hashable, the spec is what the op infers from its
-    inputs, and a remembered value has the spec.
+    Inputs are older than the node, parameters are hashable, the spec is what the op infers from
+    its inputs, and a remembered value has the spec.
 
     Args:
         roots: where to start.

@@ -159,8 +159,8 @@ def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Tensor:
         x1, x2: tensors that broadcast with it and with each other.
 
     Returns:
-        A tensor of their promoted dtype. The gradient goes to the chosen element alone; what the
-        other one may have become, NaN or infinite, does not leak.
+        A tensor of their promoted dtype. The gradient goes to the chosen element alone; what
+        the other one may have become, NaN or infinite, does not leak.
 
     Example:
         >>> import lazygraph as lg

@@ -15,8 +15,8 @@ from lazygraph.ops.record import define
 def astype(x: TensorLike, dtype: Any) -> Tensor:
     """The elements converted to another dtype.
 
-    Floats are cut towards zero to become integers; what does not fit follows NumPy. The gradient
-    is converted back between floating dtypes, and ends at any other.
+    Floats are cut towards zero to become integers; what does not fit follows NumPy. The
+    gradient is converted back between floating dtypes, and ends at any other.
 
     Args:
         x: a tensor.

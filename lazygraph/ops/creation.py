@@ -26,9 +26,10 @@ def asarray(obj: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tens
 
     Args:
         obj: a NumPy array or scalar, nested lists, a number, a Tensor or a Var.
-        dtype: the dtype; by default that of the data, float32 for Python floats, int64 for ints.
-        copy: data is copied, so that later changes of `obj` do not show. False takes the memory as it
-            is, for arrays that the caller promises never to change.
+        dtype: the dtype; by default that of the data, float32 for Python floats, int64 for
+            ints.
+        copy: data is copied, so that later changes of `obj` do not show. False takes the memory
+            as it is, for arrays that the caller promises never to change.
 
     Returns:
         A tensor that holds the data already.

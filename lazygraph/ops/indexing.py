@@ -23,13 +23,13 @@ def take(x: TensorLike, indices: TensorLike, *, axis: int | None = None) -> Tens
 
     Args:
         x: a tensor.
-        indices: integers of any shape, in [-n, n) for an axis of length n; negative ones count from
-            the end. Values are checked when the result is computed.
+        indices: integers of any shape, in [-n, n) for an axis of length n; negative ones count
+            from the end. Values are checked when the result is computed.
         axis: the axis to pick from; may be left out for a tensor with one axis.
 
     Returns:
-        A tensor of shape `x.shape[:axis] + indices.shape + x.shape[axis + 1:]`. Where an index occurs
-        several times, the gradients add.
+        A tensor of shape `x.shape[:axis] + indices.shape + x.shape[axis + 1:]`. Where an index
+        occurs several times, the gradients add.
 
     Raises:
         BoundsError: an index outside, at realization, with the index and the length.

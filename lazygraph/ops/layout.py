@@ -72,8 +72,8 @@ def permute_dims(x: TensorLike, axes: Sequence[int]) -> Tensor:
 
     Args:
         x: a tensor with n axes.
-        axes: a permutation of 0 .. n-1 (negative ones count from the end); axis i of the result is
-            axis `axes[i]` of `x`.
+        axes: a permutation of 0 .. n-1 (negative ones count from the end); axis i of the result
+            is axis `axes[i]` of `x`.
 
     Returns:
         A tensor of the permuted shape.

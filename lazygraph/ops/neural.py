@@ -175,8 +175,8 @@ def attention(
         query: a tensor of shape `(..., t, d)`.
         key: a tensor of shape `(..., s, d)`.
         value: a tensor of shape `(..., s, e)`.
-        mask: bool, broadcasting to `(..., t, s)`: true where a query may look. A query that may look
-            nowhere gets zeros.
+        mask: bool, broadcasting to `(..., t, s)`: true where a query may look. A query that may
+            look nowhere gets zeros.
         causal: let query i look at the keys 0 .. i only.
         scale: the factor; `1 / sqrt(d)` by default.
 

@@ -18,7 +18,8 @@ from lazygraph.ops.creation import ShapeLike, _shape
 from lazygraph.ops.record import define
 from lazygraph.ops.transcendental import cos, log, sqrt
 
-# The way from the first process to this one: for each fork, the number that it had in its parent.
+# The way from the first process to this one: for each fork, the number that it had in its
+# parent.
 _lineage: list[int] = []
 _forks = 0
 _lock = threading.Lock()  # of all generators, so that a fork can make it anew
@@ -59,9 +60,9 @@ RANDOM_BITS = define(
 class Generator:
     """A source of independent draws: a key made from a seed, and a counter of the draws so far.
 
-    Each draw is one graph node whose bits are a pure function of (key, counter): realized twice,
-    differentiated or computed again, it gives the same numbers, and two draws differ. A process that
-    was forked draws other numbers than its parent and its siblings.
+    Each draw is one graph node whose bits are a pure function of (key, counter): realized
+    twice, differentiated or computed again, it gives the same numbers, and two draws differ. A
+    process that was forked draws other numbers than its parent and its siblings.
 
     Args:
         seed: any non-negative integer below 2**64.

@@ -178,7 +178,8 @@ def var(
 def norm(x: TensorLike, *, dtype: Any = None) -> Tensor:
     """The Euclidean norm of all elements, `sqrt(sum(x^2))`, without overflow.
 
-    Squares are summed in float64; only if that overflows or vanishes are the elements scaled first.
+    Squares are summed in float64; only if that overflows or vanishes are the elements scaled
+    first.
 
     Args:
         x: a floating tensor of any shape.

@@ -13,7 +13,8 @@ S = TypeVar("S")
 class Scalars(Protocol[S]):
     """One element's arithmetic, whatever an element is: an array, a text, a machine register.
 
-    Nothing is contracted or reordered: each method is one correctly ordered operation, so that all
+    Nothing is contracted or reordered: each method is one correctly ordered operation, so that
+        all
     interpreters describe the same bits.
     """
 

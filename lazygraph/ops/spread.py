@@ -84,13 +84,13 @@ def sum(
     Args:
         x: a tensor of numbers or booleans.
         axis: the axis or axes to sum over; all of them by default.
-        dtype: the dtype of sum and result; by default that of `x`, or int64 (uint64 for unsigned
-            integers) where `x` holds integers or booleans.
+        dtype: the dtype of sum and result; by default that of `x`, or int64 (uint64 for
+            unsigned integers) where `x` holds integers or booleans.
         keepdims: keep the summed axes, with length 1.
 
     Returns:
-        The sums; 0 for an empty axis. Floats are summed in blocks, so that the error grows with the
-        logarithm of the length rather than with the length.
+        The sums; 0 for an empty axis. Floats are summed in blocks, so that the error grows with
+        the logarithm of the length rather than with the length.
 
     Example:
         >>> import lazygraph as lg
@@ -118,8 +118,9 @@ def _sum_dtype(dtype: DType) -> DType:
 def add_reduce(x: Any, out: Any, *, axes: tuple[int, ...]) -> None:
     """`out = x` summed over `axes`, which keep length 1; `x` is C-contiguous.
 
-    NumPy adds pairwise along trailing axes only. Over any other long axis it keeps one running sum,
-    whose error grows with the length; there, blocks are summed first and their sums after them.
+    NumPy adds pairwise along trailing axes only. Over any other long axis it keeps one running
+    sum, whose error grows with the length; there, blocks are summed first and their sums after
+    them.
     """
     first = axes[0]
     length = x.shape[first]

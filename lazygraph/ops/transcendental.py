@@ -155,8 +155,9 @@ SIGMOID = _smooth(
 def power(x1: TensorLike, x2: TensorLike) -> Tensor:
     """`x1` to the power `x2`, element by element, broadcast.
 
-    Integers with integers stay integers, as NumPy has it. The gradients are `x2 x1^(x2 - 1)`, which
-    is 0 wherever `x2` is 0, and `x1^x2 log(x1)`, which is 0 where `x1` is 0 and `x2` is not negative.
+    Integers with integers stay integers, as NumPy has it. The gradients are `x2 x1^(x2 - 1)`,
+    which is 0 wherever `x2` is 0, and `x1^x2 log(x1)`, which is 0 where `x1` is 0 and `x2` is
+    not negative.
     """
     return apply(POWER, x1, x2)
 

@@ -16,8 +16,8 @@ Evaluate = Callable[[Node], Value]
 def run(roots: Sequence[Node], known: Known, evaluate: Evaluate) -> tuple[Node, ...]:
     """Replace every node whose inputs are all constants by its value.
 
-    Values are computed by `evaluate`, the backend that will run the plan, so that folding changes no
-    bit. Broadcasts stay: they cost nothing, and their value may be large.
+    Values are computed by `evaluate`, the backend that will run the plan, so that folding
+    changes no bit. Broadcasts stay: they cost nothing, and their value may be large.
     """
 
     def replace(node: Node) -> Node:

@@ -25,8 +25,8 @@ def aligned(nbytes: int) -> int:
 def place(intervals: Sequence[Interval]) -> tuple[list[int], int]:
     """Offsets such that buffers alive at the same time do not overlap.
 
-    Buffers are placed in the order in which they are written, each into the smallest gap that holds
-    it, and at the end if none does; gaps that touch become one.
+    Buffers are placed in the order in which they are written, each into the smallest gap that
+    holds it, and at the end if none does; gaps that touch become one.
 
     Args:
         intervals: the buffers, ordered by `start`.

@@ -18,9 +18,10 @@ class Known:
     """What a plan may know of values when it is built, and what it did make use of.
 
     Attributes:
-        slots: the leaves whose values come anew at each run, with their positions. All other leaves
-            are constants of the plan.
-        opaque: positions of Python scalars whose values must not be used, since they have changed.
+        slots: the leaves whose values come anew at each run, with their positions. All other
+            leaves are constants of the plan.
+        opaque: positions of Python scalars whose values must not be used, since they have
+            changed.
         guards: positions and bits of the Python scalars whose values were used.
         counts: how often each rule fired, or each pass did its work.
     """

@@ -12,9 +12,9 @@ _SMALL = 4096  # bytes: constants up to this size are compared by value
 def run(roots: Sequence[Node], known: Known) -> tuple[Node, ...]:
     """Merge nodes of one op, one set of parameters and the same inputs.
 
-    Leaves are merged if they are constants with equal bits; Python scalars that come anew at each
-    run too, under a guard that they stay equal. Other leaves are different by nature: two data leaves
-    may hold the same numbers today.
+    Leaves are merged if they are constants with equal bits; Python scalars that come anew at
+    each run too, under a guard that they stay equal. Other leaves are different by nature: two
+    data leaves may hold the same numbers today.
     """
     first: dict[Hashable, Node] = {}
 

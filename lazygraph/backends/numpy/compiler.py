@@ -143,8 +143,8 @@ class _Compiler:
     def _compact(self, entry: Entry, home: Home, reason: Node) -> Entry:
         """A copy without gaps whose axes lie in memory in the order in which they lay.
 
-        A realized view is such a copy, so a product of it takes the same path as a product of the
-        view would have taken.
+        A realized view is such a copy, so a product of it takes the same path as a product of
+        the view would have taken.
         """
         strides, rank = entry.phantom.strides, entry.phantom.ndim
         order = tuple(range(rank))

@@ -92,8 +92,8 @@ class Phantoms:
 def is_matrix_like(phantom: Value) -> bool:
     """Whether BLAS takes the last two axes as they lie: one stride is an element, one is a row.
 
-    Products with a single row or column take other paths in NumPy, whose sums depend on strides:
-    there, only row-major order is taken as it lies.
+    Products with a single row or column take other paths in NumPy, whose sums depend on
+    strides: there, only row-major order is taken as it lies.
     """
     if phantom.flags.c_contiguous:
         return True

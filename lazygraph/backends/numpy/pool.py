@@ -66,7 +66,8 @@ _UNUSED = _references([np.empty(0)])[0]
 class ResultPool:
     """Arrays for results, used again once nobody refers to them.
 
-    A value that was handed out never changes: an array counts as free only while the pool holds the
+    A value that was handed out never changes: an array counts as free only while the pool holds
+        the
     only reference to it, and views refer to the array that they look into.
     """
 

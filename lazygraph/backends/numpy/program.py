@@ -40,7 +40,8 @@ def _picker(indices: Sequence[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
 class NumpyProgram:
     """Calls over a table of arrays.
 
-    Most of the table is fixed for a block of memory: constants, intermediates and views of them. A run
+    Most of the table is fixed for a block of memory: constants, intermediates and views of
+        them. A run
     fills in the slots and fresh results, and the views that look at them.
     """
 
