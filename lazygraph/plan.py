@@ -14,10 +14,13 @@ from lazygraph.graph.leaves import SCALAR, VARIABLE
 from lazygraph.graph.node import Node
 from lazygraph.passes import pipeline
 from lazygraph.passes.rewrite import Known
-from lazygraph.settings import current
+from lazygraph.settings import Settings, current
 
 BACKENDS: dict[str, Backend] = {"numpy": NumpyBackend()}
 MOST_PLANS = 256
+# Stands in a key before the spec of a node that is remembered and yet walked through: without it,
+# that spec could be taken for the one of a leaf that follows.
+REMEMBERED = "remembered"
 
 
 class Scan(NamedTuple):
@@ -69,6 +72,8 @@ def scan(roots: Sequence[Node], through_remembered: bool = False) -> Scan:
         position[node] = len(position)
         if value is not None:
             leaves.append(node)
+            if inputs and through_remembered:
+                key.append(REMEMBERED)
             op = node.op
             key.append(node.spec)
             # Only these may be laid out otherwise than row by row.
@@ -143,6 +148,11 @@ def backend_named(name: str) -> Backend:
     return backend
 
 
+def cache_key(found: Scan, key: Hashable) -> tuple[Any, Hashable, Settings]:
+    """What a plan is kept under: the scan's key, what else the caller adds, the settings in force."""
+    return found.key, key, current()
+
+
 Derive = Callable[[], tuple[Sequence[Node], dict[Node, int], Any]]
 
 
@@ -154,8 +164,7 @@ def plan_for(found: Scan, key: Hashable, derive: Derive) -> Plan:
         key: the scan's key and whatever else the plan depends on.
         derive: gives the nodes to compute, their slots and a note; called only to build a plan.
     """
-    settings = current()
-    whole = (found.key, key, settings)
+    whole = cache_key(found, key)
     plan = cache.get(whole)
     opaque: frozenset[int] = frozenset()
     if plan is not None:

@@ -105,7 +105,9 @@ class TrainingLoop:
         self._max_value = _bound("max_grad_value", max_grad_value)
         self._scheduler = scheduler
         self._accumulate = _count("accumulate", accumulate)
-        self._log_interval = None if log_interval is None else _count("log_interval", log_interval)
+        self._log_interval = (
+            None if log_interval is None else _count("log_interval", log_interval)
+        )
 
     # The fluent form of the arguments.
 

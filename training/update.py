@@ -110,7 +110,9 @@ class Update:
         )
         self._group = dict(zip(numbers, groups, strict=True))
         self._keys = list(inputs)
-        values, note = realize_derived(found, self._derive, list(inputs.values()), key, remember)
+        values, note = realize_derived(
+            found, self._derive, list(inputs.values()), key, remember
+        )
         keys, self.updated = note  # the numbers of parameters that are measured and changed
         self.values: dict[Key, Array] = dict(zip(keys, values, strict=True))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from lazygraph.dtypes import DType, as_dtype
+from lazygraph.dtypes import DTYPES, FLOATING, DType, as_dtype
 from lazygraph.errors import DTypeError, InternalError, ShapeError
 from lazygraph.graph.engine import register
 from lazygraph.graph.node import Node, Value
@@ -29,17 +29,20 @@ VARIABLE = _leaf("variable", params=("identity", "version"))
 PLACEHOLDER = _leaf("placeholder")
 
 
+_SCALAR_SPECS = {dtype: Spec((), dtype) for dtype in DTYPES}
+
+
 def scalar_node(scalar: bool | int | float, dtype: DType) -> Node:
     """A leaf of shape () for a Python scalar: a slot of the plan, never part of its key."""
     try:
         value: Any = dtype.type(scalar)
+        if dtype.category != FLOATING and int(value) != scalar:
+            raise OverflowError
     except OverflowError:
-        value = None
-    if value is None or (dtype.dtype.kind in "iu" and int(value) != scalar):
         raise DTypeError(
             f"a Python scalar must fit the tensor's dtype, {dtype}; got {scalar!r}"
-        )
-    return Node(SCALAR, (), (), Spec((), dtype), value)
+        ) from None
+    return Node(SCALAR, (), (), _SCALAR_SPECS[dtype], value)
 
 
 def data_node(array: Value) -> Node:

@@ -13,7 +13,7 @@ from lazygraph.graph.node import Node, Value
 from lazygraph.graph.op import Coerce, Op, Params
 from lazygraph.graph.operators import Operators
 from lazygraph.graph.pickling import flatten, unflatten
-from lazygraph.graph.spec import Shape
+from lazygraph.graph.spec import Shape, Spec
 from lazygraph.source import describe
 
 
@@ -201,7 +201,10 @@ class Tensor(Operators):
 
     @staticmethod
     def _apply(name: str, *operands: Any) -> "Tensor":
-        return apply_operator(name, *operands)
+        for operand in operands:
+            if type(operand) is not Tensor and not _acceptable(operand):
+                return NotImplemented
+        return apply(OPS[name], *operands)
 
 
 class TensorSource(Protocol):
@@ -213,24 +216,13 @@ class TensorSource(Protocol):
 
 TensorLike = Tensor | TensorSource | np.ndarray[Any, Any] | np.generic | bool | int | float
 _SCALARS = (bool, int, float)
+# Python 3.11 looks members of an Enum up slowly, and `apply` is hot.
+_NONE, _FLOAT = Coerce.NONE, Coerce.FLOAT
 _ARRAYS = (np.ndarray, np.generic)
 
 
 def _restored(flat: Any) -> Tensor:
     return Tensor(unflatten(flat))
-
-
-def _acceptable(operand: Any) -> bool:
-    kind = type(operand)
-    return kind in _SCALARS or isinstance(operand, _ARRAYS) or hasattr(kind, "tensor")
-
-
-def apply_operator(name: str, *operands: TensorLike) -> Tensor:
-    """Record the op of that name, or leave operands of other types to Python."""
-    for operand in operands:
-        if type(operand) is not Tensor and not _acceptable(operand):
-            return NotImplemented
-    return apply(OPS[name], *operands)
 
 
 def apply(op: Op, *operands: TensorLike, params: Params = ()) -> Tensor:
@@ -247,57 +239,67 @@ def apply(op: Op, *operands: TensorLike, params: Params = ()) -> Tensor:
     Raises:
         ShapeError, DTypeError: with a note for each operand that names its line.
     """
-    inputs = tuple([x.node for x in operands if type(x) is Tensor])
-    if len(inputs) != len(operands) or not _agree(op, inputs):
+    inputs = []
+    specs = []
+    for x in operands:
+        if type(x) is not Tensor:
+            break
+        inputs.append(x.node)
+        specs.append(x.node.spec)
+    if len(specs) != len(operands) or (op.coerce is not _NONE and _differ(op, specs)):
         inputs = _coerced(op, operands)
+        specs = [x.spec for x in inputs]
     try:
-        if params:
-            spec = op.infer(*[x.spec for x in inputs], **op.named(params))
-        else:
-            spec = op.infer(*[x.spec for x in inputs])
+        spec = op.infer(*specs, **op.named(params)) if params else op.infer(*specs)
     except LazyGraphError as error:
         error.args = (f"{op.name}: {error.args[0]}", *error.args[1:])
-        for x in inputs:
-            error.add_note(f"  {x.spec} built at {describe(x.source)}")
+        for node in inputs:
+            error.add_note(f"  {node.spec} built at {describe(node.source)}")
         raise
-    return Tensor(Node(op, inputs, params, spec))
+    return Tensor(Node(op, tuple(inputs), params, spec))
 
 
-def _agree(op: Op, inputs: tuple[Node, ...]) -> bool:
-    if op.coerce is Coerce.NONE:
-        return True
-    dtype = inputs[-1].spec.dtype
-    if op.coerce is Coerce.FLOAT and dtype.category != FLOATING:
-        return False
-    for x in inputs[op.coerce_from : -1]:  # noqa: SIM110 (a loop is faster, and this is hot)
-        if x.spec.dtype is not dtype:
-            return False
-    return True
+def _differ(op: Op, specs: list[Spec]) -> bool:
+    """Whether the operands need to be converted."""
+    dtype = specs[-1].dtype
+    for spec in specs[op.coerce_from : -1]:
+        if spec.dtype is not dtype:
+            return True
+    return op.coerce is _FLOAT and dtype.category != FLOATING
 
 
-def _coerced(op: Op, operands: tuple[TensorLike, ...]) -> tuple[Node, ...]:
-    scalars = [type(x) in _SCALARS for x in operands]
-    tensors = [None if s else as_tensor(x) for s, x in zip(scalars, operands, strict=True)]
-    dtype: DType | None = None
-    if op.coerce is not Coerce.NONE:
-        for x in tensors[op.coerce_from :]:
-            if x is not None:
-                dtype = x.dtype if dtype is None else promote(dtype, x.dtype)
-        for x, is_scalar in list(zip(operands, scalars, strict=True))[op.coerce_from :]:
-            if is_scalar:
-                dtype = scalar_dtype(x, dtype)  # type: ignore[arg-type]
-        if op.coerce is Coerce.FLOAT and dtype is not None and dtype.category != FLOATING:
-            dtype = DEFAULT_FLOAT
-    inputs = []
-    for i, (x, operand) in enumerate(zip(tensors, operands, strict=True)):
+def _coerced(op: Op, operands: tuple[TensorLike, ...]) -> list[Node]:
+    given = [x if type(x) in _SCALARS else as_tensor(x) for x in operands]
+    dtype = None if op.coerce is _NONE else _common_dtype(op, given[op.coerce_from :])
+    nodes = []
+    for i, x in enumerate(given):
         wanted = dtype if i >= op.coerce_from else None
-        if x is None:
-            inputs.append(scalar_node(operand, wanted or scalar_dtype(operand, None)))  # type: ignore[arg-type]
-        elif wanted is not None and x.dtype is not wanted:
-            inputs.append(apply(OPS["astype"], x, params=(wanted,)).node)
+        if type(x) is not Tensor:
+            nodes.append(scalar_node(x, wanted or scalar_dtype(x, None)))  # type: ignore[arg-type]
+        elif wanted is None or x.node.spec.dtype is wanted:
+            nodes.append(x.node)
         else:
-            inputs.append(x.node)
-    return tuple(inputs)
+            nodes.append(apply(OPS["astype"], x, params=(wanted,)).node)
+    return nodes
+
+
+def _common_dtype(op: Op, given: list[Any]) -> DType | None:
+    """The promoted dtype of the tensors, then of the scalars beside them."""
+    dtype: DType | None = None
+    for x in given:
+        if type(x) is Tensor and x.node.spec.dtype is not dtype:
+            dtype = x.dtype if dtype is None else promote(dtype, x.dtype)
+    for x in given:
+        if type(x) is not Tensor:
+            dtype = scalar_dtype(x, dtype)
+    if op.coerce is _FLOAT and dtype is not None and dtype.category != FLOATING:
+        return DEFAULT_FLOAT
+    return dtype
+
+
+def _acceptable(operand: Any) -> bool:
+    kind = type(operand)
+    return kind in _SCALARS or isinstance(operand, _ARRAYS) or hasattr(kind, "tensor")
 
 
 def as_tensor(x: Any, beside: DType | None = None) -> Tensor:

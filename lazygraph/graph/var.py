@@ -10,7 +10,7 @@ from lazygraph.graph.leaves import VARIABLE, owned_array
 from lazygraph.graph.node import Node, Value
 from lazygraph.graph.operators import Operators
 from lazygraph.graph.spec import Shape, Spec
-from lazygraph.graph.tensor import Tensor, TensorLike, apply_operator, as_tensor
+from lazygraph.graph.tensor import Tensor, TensorLike, as_tensor
 from lazygraph.source import Line, capture, place
 
 Version = tuple[int, Value]
@@ -204,6 +204,4 @@ class Var(Operators):
     def _restored(name: str, value: Value) -> "Var":
         return Var(name, value)
 
-    @staticmethod
-    def _apply(name: str, *operands: Any) -> Tensor:
-        return apply_operator(name, *operands)
+    _apply = staticmethod(Tensor._apply)

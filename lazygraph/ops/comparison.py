@@ -176,7 +176,7 @@ def _where_spec(condition: Spec, a: Spec, b: Spec) -> Spec:
     infer.logical(Spec((), condition.dtype))
     if condition.shape == a.shape == b.shape:
         return a
-    return Spec(infer.broadcast_shapes(condition.shape, a.shape, b.shape), a.dtype)
+    return Spec(infer.broadcast_shapes(condition.shape, infer.broadcast(a, b).shape), a.dtype)
 
 
 def _choose(condition: Any, a: Any, b: Any, out: Any) -> None:

@@ -8,18 +8,20 @@ from lazygraph.errors import BoundsError, DTypeError, ShapeError
 from lazygraph.graph.spec import Shape, Spec
 
 
-def broadcast_shapes(*shapes: Shape) -> Shape:
+def broadcast_shapes(a: Shape, b: Shape) -> Shape:
     """The common shape: axes are matched from the last, and length 1 stretches."""
-    rank = max(map(len, shapes), default=0)
+    short, long = (a, b) if len(a) <= len(b) else (b, a)
+    if short == () or long[-len(short) :] == short:
+        return long  # a number, or a row beside rows: nearly every call
+    padded = (1,) * (len(long) - len(short)) + short
     result = []
-    for axis in range(-rank, 0):
-        lengths = {shape[axis] for shape in shapes if len(shape) >= -axis} - {1}
-        if len(lengths) > 1:
+    for n, m in zip(long, padded, strict=True):
+        if n != m and n != 1 and m != 1:
             raise ShapeError(
-                "operands must have shapes that broadcast, equal or 1 on each axis; got "
-                + " and ".join(map(str, shapes))
+                "operands must have shapes that broadcast, equal or 1 on each axis; "
+                f"got {a} and {b}"
             )
-        result.append(lengths.pop() if lengths else 1)
+        result.append(m if n == 1 else n)
     return tuple(result)
 
 
@@ -35,22 +37,22 @@ def numeric(x: Spec) -> Spec:
     return x
 
 
-def broadcast(*operands: Spec) -> Spec:
+def broadcast(first: Spec, *others: Spec) -> Spec:
     """Operands of one dtype, broadcast against each other."""
-    first = operands[0]
-    for x in operands:
-        if x.shape != first.shape:
-            return Spec(broadcast_shapes(*(x.shape for x in operands)), first.dtype)
-    return first
+    shape = first.shape
+    for x in others:
+        if x.shape != shape:
+            shape = broadcast_shapes(shape, x.shape)
+    return first if shape is first.shape else Spec(shape, first.dtype)
 
 
-def arithmetic(*operands: Spec) -> Spec:
+def arithmetic(first: Spec, *others: Spec) -> Spec:
     """Numbers, broadcast; bool must be converted first."""
-    if operands[0].dtype.category == BOOL:
+    if first.dtype.category == BOOL:
         raise DTypeError(
             "arithmetic needs numbers; got bool (use the logical functions, or astype)"
         )
-    return broadcast(*operands)
+    return broadcast(first, *others)
 
 
 def comparison(*operands: Spec) -> Spec:

@@ -1,0 +1,218 @@
+"""The plan that a realization would use: how it came about, what it runs, what it costs."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from operator import eq
+from typing import Any
+
+import numpy as np
+
+from lazygraph.graph.node import Node
+from lazygraph.graph.spec import Spec
+from lazygraph.graph.walk import postorder
+from lazygraph.inspection.picture import Places, nodes_of
+from lazygraph.inspection.structure import differences
+from lazygraph.passes.pipeline import PIPELINE
+from lazygraph.plan import Plan, Scan, cache, cache_key, plan_for, scan
+from lazygraph.settings import Settings, current
+from lazygraph.source import describe
+
+_MOST_STEPS = 60  # printed; all are in the field
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedStep:
+    """One step of a plan, and the user's line that it stems from.
+
+    Attributes:
+        name: the op, or "copy" where an operand had to be made contiguous.
+        spec: what it computes.
+        where: "arena", "result", "in place" or "view".
+        node: the number in `listing` of the node that it stems from, or None.
+        line: the line that recorded that node, or "".
+    """
+
+    name: str
+    spec: Spec
+    where: str
+    node: int | None
+    line: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    """What realizing some targets would do; `print` it.
+
+    Attributes:
+        pending: how many targets have to be computed.
+        remembered: how many have their value already and need no plan.
+        cached: whether a plan was there already.
+        difference: why none was, in words; "" if one was, or none is needed.
+        backend: the name of the backend that runs the plan.
+        passes: the names of the passes, in order.
+        rewrites: what rules changed when the plan was built, with how often.
+        steps: what is run, in order.
+        guarded: how many Python scalars must keep their values for the plan to fit.
+        arena_bytes: memory for what is computed on the way.
+        result_bytes: memory for what is handed out.
+    """
+
+    pending: int
+    remembered: int
+    cached: bool
+    difference: str
+    backend: str
+    passes: tuple[str, ...]
+    rewrites: tuple[tuple[str, int], ...]
+    steps: tuple[ExplainedStep, ...]
+    guarded: int
+    arena_bytes: int
+    result_bytes: int
+
+    @property
+    def peak_bytes(self) -> int:
+        """The memory that the realization will take."""
+        return self.arena_bytes + self.result_bytes
+
+    def __repr__(self) -> str:
+        return f"<explanation: {self._head()}>"
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _head(self) -> str:
+        if not self.pending:
+            return f"nothing to compute: {self.remembered} targets remember their values"
+        source = "a cached plan" if self.cached else "a new plan"
+        return (
+            f"{source} of {len(self.steps)} steps for {self.pending} targets on the backend "
+            f"{self.backend}"
+        )
+
+    def _lines(self) -> Iterator[str]:
+        yield self._head()
+        if not self.pending:
+            return
+        if self.remembered:
+            yield f"{self.remembered} more targets remember their values"
+        if self.difference:
+            yield f"no cached plan fitted: {self.difference}"
+        yield f"passes: {', '.join(self.passes)}"
+        yield from (f"  {count} x {rule}" for rule, count in self.rewrites)
+        yield f"Python scalars whose values the plan relies on: {self.guarded}"
+        yield (
+            f"memory: {self.peak_bytes:,} bytes, {self.arena_bytes:,} of them on the way and "
+            f"{self.result_bytes:,} for results"
+        )
+        yield "steps:"
+        yield from _table(self.steps)
+
+
+def _table(steps: Sequence[ExplainedStep]) -> Iterator[str]:
+    shown = list(steps[:_MOST_STEPS])
+    rows = [(step.name, str(step.spec), step.where) for step in shown]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for step, row in zip(shown, rows, strict=True):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        origin = "" if step.node is None else f"%{step.node}  {step.line}"
+        yield "  ".join(["", *cells, origin]).rstrip()
+    if len(steps) > len(shown):
+        yield f"  and {len(steps) - len(shown)} more steps"
+
+
+def explain(*targets: Any) -> Explanation:
+    """The plan that realizing the targets together would use.
+
+    Nothing is computed. A plan that has to be built for it is kept, so that the realization finds
+    it: what is explained is what will run.
+
+    Args:
+        *targets: as for `listing`.
+
+    Returns:
+        The explanation: print it, or read its fields.
+
+    Raises:
+        TypeError: a target is something else.
+
+    Example:
+        >>> import lazygraph as lg
+        >>> x = lg.asarray([1.0, 2.0])
+        >>> lg.explain(lg.tanh(x * 1.0)).rewrites
+        (('x * 1 -> x', 1),)
+    """
+    nodes = list(dict.fromkeys(nodes_of(targets)))
+    pending = [node for node in nodes if node.value is None]
+    remembered = len(nodes) - len(pending)
+    backend = current().backend
+    if not pending:
+        return Explanation(0, remembered, False, "", backend, (), (), (), 0, 0, 0)
+    number = {node: i for i, node in enumerate(postorder(nodes))}
+    found = scan(pending)
+    plan, difference = _plan(found, pending, number)
+    return Explanation(
+        len(pending),
+        remembered,
+        not difference,
+        difference,
+        backend,
+        tuple(step.name for step in PIPELINE),
+        tuple(sorted(plan.counts.items())),
+        tuple(_steps(plan, found, number)),
+        len(plan.guards),
+        plan.program.arena_bytes,
+        plan.program.result_bytes,
+    )
+
+
+def _plan(found: Scan, pending: list[Node], number: dict[Node, int]) -> tuple[Plan, str]:
+    """The plan for a realization, and why there was none: "" if there was."""
+    plan = cache.get(cache_key(found, None))
+    broken = [] if plan is None else plan.broken(found.leaves)
+    if plan is not None and not broken:
+        return plan, ""
+    if plan is None:
+        difference = _difference(found, number)
+    else:
+        difference = _changes(plan, broken, found, number)
+    slots = {leaf: i for i, leaf in enumerate(found.leaves)}
+    return plan_for(found, None, lambda: (pending, slots, None)), difference
+
+
+def _changes(plan: Plan, broken: list[int], found: Scan, number: dict[Node, int]) -> str:
+    bits = dict(plan.guards)
+    words = []
+    for i in broken:
+        leaf = found.leaves[i]
+        old = np.frombuffer(bits[i], leaf.spec.dtype.dtype)[0]
+        words.append(f"the Python scalar %{number[leaf]} is {leaf.value} instead of {old}")
+    return f"{', '.join(words)}; the new plan holds for any value of it"
+
+
+def _difference(found: Scan, number: dict[Node, int]) -> str:
+    """What differs from the cached plan whose key is most like this one."""
+    closest: tuple[Any, ...] | None = None
+    most = -1.0
+    for key, extra, settings in cache.keys():
+        if extra is None:  # of a realization as well
+            alike = sum(map(eq, key, found.key)) / max(len(key), len(found.key))
+            alike += settings == current()  # ...
+            if alike > most:
+                most, closest = alike, (key, settings)
+    if closest is None:
+        return "there is none for a realization yet"
+    key, settings = closest
+    if key == found.key:
+        return _settings(current(), settings)
+    order = list(found.order)
+    words = differences(found.key, key, lambda i: f"%{number[order[i]]}")
+    return "; ".join(words)
+
+
+def _settings(new: Settings, old: Settings) -> str:
+    words = [
+        f"{field.name} {getattr(new, field.name)!r} instead of {getattr(old, field.name)!r}"
+        for field in fields(Settings)
+        if getattr(new, field.name) != getattr(old, field.name)
+    ]
+    return f"settings: {', '.join(words)}"
