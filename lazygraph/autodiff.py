@@ -32,7 +32,7 @@ class GradientMap(Mapping[Node, Tensor]):
     def __init__(self, gradients: dict[Node, Tensor]) -> None:
         self._gradients = gradients
         self._leaves: dict[VarIdentity, Node] = {
-            node.params[0]: node  # type: ignore[misc]
+            node.params[0]: node
             for node in gradients
             if node.op is VARIABLE
         }
@@ -184,9 +184,9 @@ def grad(
     """
     if missing not in ("raise", "zero"):
         raise ValueError(f"missing must be 'raise' or 'zero'; got {missing!r}")
-    many = list(xs.values()) if isinstance(xs, Mapping) else xs
+    many: Any = list(xs.values()) if isinstance(xs, Mapping) else xs
     single = isinstance(many, Node | Tensor | Var)
-    keys = [many] if single else list(many)
+    keys: list[Key] = [many] if single else list(many)
     leaves = _leaves_of(y) if any(isinstance(key, Var) for key in keys) else {}
     nodes = [_leaf(key, leaves) for key in keys]
     given = None if upstream is None else as_tensor(upstream, y.dtype)

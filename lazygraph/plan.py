@@ -47,37 +47,35 @@ def scan(roots: Sequence[Node], through_remembered: bool = False) -> Scan:
     position: dict[Node, int] = {}
     leaves: list[Node] = []
     key: list[Any] = []
-    stack = list(roots)
-    stack.reverse()
+    add = key.append
+    opened: list[Node] = []
+    stack: list[Node | None] = list(reversed(roots))
     while stack:
-        node = stack[-1]
-        if node in position:
-            stack.pop()
+        node = stack.pop()
+        if node is None:  # all inputs of the node that was opened last are there
+            node = opened.pop()
+            add(node.op)
+            add(node.params)
+            for x in node.inputs:
+                add(position[x])
+        elif node in position:
             continue
-        inputs, value = node.inputs, node.value
-        if inputs and (value is None or through_remembered):
-            waiting = [x for x in inputs if x not in position]
-            if waiting:
-                waiting.reverse()
-                stack += waiting
-                continue
-            key.append(node.op)
-            key.append(node.params)
-            for x in inputs:
-                key.append(position[x])
-        elif value is None:
-            key.append(node.op)
-            key.append(node.params)
-        stack.pop()
+        elif node.inputs and (node.value is None or through_remembered):
+            opened.append(node)
+            stack.append(None)
+            stack += node.inputs[::-1]
+            continue
+        elif node.value is None:
+            add(node.op)
+            add(node.params)
         position[node] = len(position)
+        value = node.value
         if value is not None:
             leaves.append(node)
-            if inputs and through_remembered:
-                key.append(REMEMBERED)
             op = node.op
-            key.append(node.spec)
+            add(node.spec)
             # Only these may be laid out otherwise than row by row.
-            key.append(op if op is SCALAR or op is VARIABLE else value.strides)
+            add(op if op is SCALAR or op is VARIABLE else value.strides)
     key.append(tuple([position[root] for root in roots]))
     return Scan(tuple(key), leaves, position)
 
@@ -105,14 +103,18 @@ class Plan:
         return [i for i, bits in self.guards if leaves[i].value.tobytes() != bits]  # type: ignore[union-attr]
 
 
+# A scan's key, what else the plan depends on, and the settings that it was built under.
+Key = tuple[tuple[Any, ...], Hashable, Settings]
+
+
 class PlanCache:
     """The most recently used plans. Full keys are compared; a hash only picks the bucket."""
 
     def __init__(self) -> None:
-        self._plans: OrderedDict[Hashable, Plan] = OrderedDict()
+        self._plans: OrderedDict[Key, Plan] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable) -> Plan | None:
+    def get(self, key: Key) -> Plan | None:
         """The plan for the key, which becomes the most recently used."""
         with self._lock:
             plan = self._plans.get(key)
@@ -120,7 +122,7 @@ class PlanCache:
                 self._plans.move_to_end(key)
             return plan
 
-    def put(self, key: Hashable, plan: Plan) -> None:
+    def put(self, key: Key, plan: Plan) -> None:
         """Keep a plan; the least recently used one may have to go."""
         with self._lock:
             self._plans[key] = plan
@@ -128,7 +130,7 @@ class PlanCache:
             while len(self._plans) > MOST_PLANS:
                 self._plans.popitem(last=False)
 
-    def keys(self) -> list[Hashable]:
+    def keys(self) -> list[Key]:
         """The keys, least recently used first."""
         with self._lock:
             return list(self._plans)
@@ -148,8 +150,8 @@ def backend_named(name: str) -> Backend:
     return backend
 
 
-def cache_key(found: Scan, key: Hashable) -> tuple[Any, Hashable, Settings]:
-    """What a plan is kept under: the scan's key, what else the caller adds, the settings in force."""
+def cache_key(found: Scan, key: Hashable) -> Key:
+    """What a plan for a scan is kept under, with the settings in force."""
     return found.key, key, current()
 
 

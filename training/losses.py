@@ -4,8 +4,8 @@ from typing import Any
 
 import lazygraph as lg
 from lazygraph import errors
-from lazygraph.extend import TensorLike, as_tensor, describe
-from training.counting import as_counts
+from lazygraph.extend import TensorLike, as_tensor
+from training.operands import as_counts, noted
 
 
 def cross_entropy(logits: TensorLike, targets: Any, *, reduction: str = "mean") -> lg.Tensor:
@@ -36,7 +36,7 @@ def cross_entropy(logits: TensorLike, targets: Any, *, reduction: str = "mean") 
     scores = as_tensor(logits)
     labels = as_counts(targets, "cross_entropy: targets")
     if scores.ndim == 0 or labels.shape != scores.shape[:-1]:
-        raise _noted(
+        raise noted(
             errors.ShapeError(
                 "cross_entropy: targets must have the shape of the logits but for the last axis, "
                 f"{scores.shape[:-1]}; got {labels.shape} for logits of {scores.shape}"
@@ -46,7 +46,7 @@ def cross_entropy(logits: TensorLike, targets: Any, *, reduction: str = "mean") 
         )
     if not scores.dtype.is_floating:
         error = errors.DTypeError(f"cross_entropy: logits must be floating; got {scores.dtype}")
-        raise _noted(error, scores)
+        raise noted(error, scores)
     picked = lg.take_along_axis(scores, lg.expand_dims(labels, axis=-1), axis=-1)
     losses = lg.logsumexp(scores, axis=-1) - lg.squeeze(picked, axis=-1)
     return _reduced(losses, reduction)
@@ -81,7 +81,7 @@ def mse_loss(
             "mse_loss: prediction and target must have the same shape; "
             f"got {prediction.shape} and {target.shape}"
         )
-        raise _noted(error, prediction, target)
+        raise noted(error, prediction, target)
     return _reduced(lg.square(prediction - target), reduction)
 
 
@@ -94,9 +94,3 @@ def _reduced(losses: lg.Tensor, reduction: str) -> lg.Tensor:
         case "none":
             return losses
     raise ValueError(f"reduction must be 'mean', 'sum' or 'none'; got {reduction!r}")
-
-
-def _noted(error: Exception, *operands: lg.Tensor) -> Exception:
-    for x in operands:
-        error.add_note(f"  {x.node.spec} built at {describe(x.node.source)}")
-    return error

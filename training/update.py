@@ -251,6 +251,7 @@ def leaves_of(optimizer: "Optimizer", found: Scan) -> list[tuple[int, int]]:
     reached = []
     for position, leaf in enumerate(found.leaves):
         if leaf.op is VARIABLE:
+            identity: Any
             identity, version = leaf.params
             i = optimizer.index_of.get(identity)
             if i is not None:

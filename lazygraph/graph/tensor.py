@@ -203,7 +203,7 @@ class Tensor(Operators):
     def _apply(name: str, *operands: Any) -> "Tensor":
         for operand in operands:
             if type(operand) is not Tensor and not _acceptable(operand):
-                return NotImplemented
+                return NotImplemented  # type: ignore[no-any-return]
         return apply(OPS[name], *operands)
 
 

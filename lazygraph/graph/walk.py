@@ -21,20 +21,20 @@ def postorder(
     """
     order: list[Node] = []
     done: set[Node] = set()
-    stack = list(roots)
+    opened: list[Node] = []
+    stack: list[Node | None] = list(roots)
     stack.reverse()
     while stack:
-        node = stack[-1]
-        if node in done:
-            stack.pop()
+        node = stack.pop()
+        if node is None:  # all inputs of the node that was opened last are there
+            node = opened.pop()
+        elif node in done:
             continue
-        if node.inputs and not (is_leaf is not None and is_leaf(node)):
-            waiting = [x for x in node.inputs if x not in done]
-            if waiting:
-                waiting.reverse()
-                stack += waiting
-                continue
-        stack.pop()
+        elif node.inputs and not (is_leaf is not None and is_leaf(node)):
+            opened.append(node)
+            stack.append(None)
+            stack += node.inputs[::-1]
+            continue
         done.add(node)
         order.append(node)
     return order

@@ -82,19 +82,14 @@ class Explanation:
 
     def _head(self) -> str:
         if not self.pending:
-            return f"nothing to compute: {self.remembered} targets remember their values"
-        source = "a cached plan" if self.cached else "a new plan"
-        return (
-            f"{source} of {len(self.steps)} steps for {self.pending} targets on the backend "
-            f"{self.backend}"
-        )
+            return "no plan is needed"
+        return f"{'a cached' if self.cached else 'a new'} plan on the backend {self.backend!r}"
 
     def _lines(self) -> Iterator[str]:
         yield self._head()
+        yield f"targets: {self.pending} to compute, {self.remembered} remembered already"
         if not self.pending:
             return
-        if self.remembered:
-            yield f"{self.remembered} more targets remember their values"
         if self.difference:
             yield f"no cached plan fitted: {self.difference}"
         yield f"passes: {', '.join(self.passes)}"
@@ -104,7 +99,7 @@ class Explanation:
             f"memory: {self.peak_bytes:,} bytes, {self.arena_bytes:,} of them on the way and "
             f"{self.result_bytes:,} for results"
         )
-        yield "steps:"
+        yield f"steps: {len(self.steps)}"
         yield from _table(self.steps)
 
 
@@ -123,8 +118,8 @@ def _table(steps: Sequence[ExplainedStep]) -> Iterator[str]:
 def explain(*targets: Any) -> Explanation:
     """The plan that realizing the targets together would use.
 
-    Nothing is computed. A plan that has to be built for it is kept, so that the realization finds
-    it: what is explained is what will run.
+    No target is computed, only what the passes find to be constant. A plan that has to be built
+    for it is kept, so that the realization finds it: what is explained is what will run.
 
     Args:
         *targets: as for `listing`.
@@ -191,28 +186,32 @@ def _changes(plan: Plan, broken: list[int], found: Scan, number: dict[Node, int]
 
 def _difference(found: Scan, number: dict[Node, int]) -> str:
     """What differs from the cached plan whose key is most like this one."""
-    closest: tuple[Any, ...] | None = None
-    most = -1.0
-    for key, extra, settings in cache.keys():
-        if extra is None:  # of a realization as well
-            alike = sum(map(eq, key, found.key)) / max(len(key), len(found.key))
-            alike += settings == current()  # ...
-            if alike > most:
-                most, closest = alike, (key, settings)
-    if closest is None:
+    now = current()
+    rest = [(key, settings) for key, extra, settings in cache.keys() if extra is None]
+    if not rest:
         return "there is none for a realization yet"
-    key, settings = closest
-    if key == found.key:
-        return _settings(current(), settings)
+
+    def likeness(candidate: tuple[tuple[Any, ...], Settings]) -> tuple[float, bool]:
+        key, settings = candidate
+        return sum(map(eq, key, found.key)) / max(len(key), len(found.key)), settings == now
+
+    key, settings = max(rest, key=likeness)
+    words = [] if key == found.key else differences(found, key, number)
+    return "; ".join([*words, *_settings(now, settings)])
+
+
+def _settings(new: Settings, old: Settings) -> Iterator[str]:
+    for field in fields(Settings):
+        ours, theirs = getattr(new, field.name), getattr(old, field.name)
+        if ours != theirs:
+            yield f"the setting {field.name} is {ours!r} instead of {theirs!r}"
+
+
+def _steps(plan: Plan, found: Scan, number: dict[Node, int]) -> Iterator[ExplainedStep]:
     order = list(found.order)
-    words = differences(found.key, key, lambda i: f"%{number[order[i]]}")
-    return "; ".join(words)
-
-
-def _settings(new: Settings, old: Settings) -> str:
-    words = [
-        f"{field.name} {getattr(new, field.name)!r} instead of {getattr(old, field.name)!r}"
-        for field in fields(Settings)
-        if getattr(new, field.name) != getattr(old, field.name)
-    ]
-    return f"settings: {', '.join(words)}"
+    places = Places()
+    for step in plan.program.steps:
+        node = order[step.origin] if step.origin >= 0 else None
+        line = "" if node is None else describe(places[node.source], with_text=False)
+        position = None if node is None else number[node]
+        yield ExplainedStep(step.name, step.spec, step.where, position, line)

@@ -1,17 +1,16 @@
 """What a scan wrote into a key, read back, and in words how two such structures differ."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from lazygraph.graph.node import Node
 from lazygraph.graph.op import Op, Params
 from lazygraph.graph.spec import Spec
 from lazygraph.inspection.picture import plain
-from lazygraph.plan import REMEMBERED
+from lazygraph.plan import REMEMBERED, Scan
+from lazygraph.source import describe
 
 _MOST_DIFFERENCES = 3
-
-# How to name a node of the graph at hand, by its position in the key.
-Named = Callable[[int], str]
 
 
 class Entry(NamedTuple):
@@ -32,11 +31,14 @@ class Entry(NamedTuple):
     layout: Any = None
 
     @property
+    def source(self) -> str:
+        """Where the value of a leaf comes from."""
+        return self.layout.name if isinstance(self.layout, Op) else "data"
+
+    @property
     def kind(self) -> str:
         """What it is, in a word or two."""
-        if self.op is not None:
-            return self.op.name
-        return f"{self.layout.name if isinstance(self.layout, Op) else 'data'} {self.spec}"
+        return f"{self.source} {self.spec}" if self.op is None else self.op.name
 
 
 def read_key(key: tuple[Any, ...]) -> list[Entry]:
@@ -61,37 +63,50 @@ def read_key(key: tuple[Any, ...]) -> list[Entry]:
     return entries
 
 
-def differences(now: tuple[Any, ...], then: tuple[Any, ...], named: Named) -> list[str]:
-    """In words, what a key has instead of another one.
+def differences(
+    found: Scan, other: tuple[Any, ...], number: Mapping[Node, int]
+) -> list[str]:
+    """In words, what the scanned graph has instead of what another key describes.
 
     The first few nodes that differ, if both have equally many; else the first, since behind it all
     nodes may have moved.
+
+    Args:
+        found: the scan of the graph.
+        other: the other key.
+        number: how to call the nodes of the graph.
     """
-    ours, theirs = read_key(now), read_key(then)
-    found = [
-        f"{'leaf' if new.op is None else 'node'} {named(i)}: {_instead(new, old, named)}"
+    ours, theirs = read_key(found.key), read_key(other)
+    nodes = list(found.order)
+    names = [f"%{number[node]}" for node in nodes]
+    words = [
+        f"{'leaf' if new.op is None else 'node'} {names[i]}: {_instead(new, old, names)} "
+        f"({describe(nodes[i].source, with_text=False)})"
         for i, (new, old) in enumerate(zip(ours, theirs, strict=False))
         if new != old
     ]
     if len(ours) != len(theirs):
-        return [*found[:1], f"{len(ours)} nodes instead of {len(theirs)}"]
-    if not found:
-        return [f"targets: {_list(now[-1], named)} instead of {_list(then[-1], named)}"]
-    more = len(found) - _MOST_DIFFERENCES
-    return found[:_MOST_DIFFERENCES] + ([f"{more} more nodes"] if more > 0 else [])
+        return [*words[:1], f"{len(ours)} nodes instead of {len(theirs)}"]
+    if not words:
+        now, then = (_list(key[-1], names) for key in (found.key, other))
+        return [f"targets {now} instead of {then}"]
+    more = len(words) - _MOST_DIFFERENCES
+    return words[:_MOST_DIFFERENCES] + ([f"{more} more nodes"] if more > 0 else [])
 
 
-def _instead(new: Entry, old: Entry, named: Named) -> str:
+def _instead(new: Entry, old: Entry, names: Sequence[str]) -> str:
     if new.op is not None and new.op is old.op:
         if new.params != old.params:
             return f"{_arguments(new)} instead of {_arguments(old)}"
         if new.operands != old.operands:
-            what = f"{new.op.name} of {_list(new.operands, named)}"
-            return f"{what} instead of {_list(old.operands, named)}"
+            return (
+                f"{new.op.name} of {_list(new.operands, names)} "
+                f"instead of {_list(old.operands, names)}"
+            )
     if new.op is None and old.op is None:
-        if new.kind.split()[0] == old.kind.split()[0] and new.spec != old.spec:
+        if new.source == old.source and new.spec != old.spec:
             return f"{new.spec} instead of {old.spec}"
-        if new.kind == old.kind:
+        if new.source == old.source:
             return f"strides {new.layout} instead of {old.layout}"
     return f"{new.kind} instead of {old.kind}"
 
@@ -102,5 +117,5 @@ def _arguments(entry: Entry) -> str:
     return f"{entry.op.name}({', '.join(f'{name}={plain(param)!r}' for name, param in pairs)})"
 
 
-def _list(positions: Sequence[int], named: Named) -> str:
-    return ", ".join(map(named, positions))
+def _list(positions: Sequence[int], names: Sequence[str]) -> str:
+    return ", ".join([names[i] for i in positions])

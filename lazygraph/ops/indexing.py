@@ -8,7 +8,7 @@ import numpy as np
 from lazygraph.dtypes import DEFAULT_FLOAT, INTEGER
 from lazygraph.errors import BoundsError, DTypeError, ShapeError
 from lazygraph.graph.leaves import data_node, owned_array
-from lazygraph.graph.op import Coerce, Kind, Sample
+from lazygraph.graph.op import Coerce, Kind, Op, Sample
 from lazygraph.graph.spec import Shape, Spec
 from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
 from lazygraph.ops import infer, scatter
@@ -68,7 +68,7 @@ def _within_bounds(kernel: Callable[..., None]) -> Callable[..., None]:
     return checked
 
 
-TAKE = define(
+TAKE: Op = define(
     "take",
     infer=_take_spec,
     evaluate=_within_bounds(scatter.gather),
@@ -86,7 +86,7 @@ TAKE = define(
     ],
 )
 
-SCATTER_ADD = define(
+SCATTER_ADD: Op = define(
     "scatter_add",
     infer=lambda indices, g, axis, shape: Spec(shape, g.dtype),
     evaluate=_within_bounds(scatter.scatter_add),
@@ -136,7 +136,7 @@ def _take_along_spec(x: Spec, indices: Spec, axis: int) -> Spec:
     return Spec(indices.shape, x.dtype)
 
 
-TAKE_ALONG = define(
+TAKE_ALONG: Op = define(
     "take_along_axis",
     infer=_take_along_spec,
     evaluate=_within_bounds(scatter.gather_along_axis),
@@ -153,7 +153,7 @@ TAKE_ALONG = define(
     ],
 )
 
-SCATTER_ADD_ALONG = define(
+SCATTER_ADD_ALONG: Op = define(
     "scatter_add_along_axis",
     infer=lambda indices, g, axis, shape: Spec(shape, g.dtype),
     evaluate=_within_bounds(scatter.scatter_add_along_axis),

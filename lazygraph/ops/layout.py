@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazygraph.errors import ShapeError
-from lazygraph.graph.op import Coerce, Kind, Sample
+from lazygraph.graph.op import Coerce, Kind, Op, Sample
 from lazygraph.graph.spec import Shape, Spec
 from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
 from lazygraph.ops import infer
@@ -181,7 +181,7 @@ def _place(g: Any, out: Any, *, shape: Shape, bounds: Bounds) -> None:
     out[_keys(bounds)] = g
 
 
-SLICE = define(
+SLICE: Op = define(
     "slice",
     infer=lambda x, bounds: Spec(tuple([length for _, length, _ in bounds]), x.dtype),
     evaluate=lambda x, bounds: x[_keys(bounds)],
@@ -197,7 +197,7 @@ SLICE = define(
     ],
 )
 
-PLACE = define(
+PLACE: Op = define(
     "place",
     infer=lambda g, shape, bounds: Spec(shape, g.dtype),
     evaluate=_place,
