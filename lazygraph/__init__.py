@@ -1,11 +1,9 @@
-"""A lazy computation-graph engine for the CPU: record now, compute when a value is asked for."""
+"""A lazy computation-graph engine for the CPU: record now, compute when asked for a value."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from lazygraph import errors, extend
-from lazygraph import settings as _settings
 from lazygraph.autodiff import GradientMap, grad
 from lazygraph.autodiff import backward as _backward
 from lazygraph.counters import Stats, stats
@@ -29,6 +27,12 @@ from lazygraph.graph.engine import engine as _engine
 from lazygraph.graph.node import Node
 from lazygraph.graph.tensor import Tensor
 from lazygraph.graph.var import Var
+from lazygraph.inspection.dot import to_dot
+from lazygraph.inspection.explain import Explanation, explain
+from lazygraph.inspection.jsondump import to_json
+from lazygraph.inspection.listing import listing
+from lazygraph.inspection.mermaid import to_mermaid
+from lazygraph.inspection.network import to_networkx
 from lazygraph.inspection.show import render as _render
 from lazygraph.ops import random
 from lazygraph.ops.arithmetic import (
@@ -120,9 +124,9 @@ from lazygraph.ops.transcendental import (
     sqrt,
     tanh,
 )
-from lazygraph.plan import backend_named as _backend_named
 from lazygraph.realization import no_realize, realize
 from lazygraph.realization import realize_nodes as _realize_nodes
+from lazygraph.settings import set_backend, set_verify, using
 from lazygraph.source import scope
 
 
@@ -145,50 +149,12 @@ class _Floors:
 _engine.install(_Floors())
 
 
-def set_backend(name: str) -> None:
-    """Choose how plans are run, from now on.
-
-    Args:
-        name: "numpy".
-
-    Raises:
-        BackendError: there is no such backend, or it cannot run here.
-    """
-    _settings.change(backend=_backend_named(name).name)
-
-
-def set_verify(verify: bool) -> None:
-    """Choose whether graphs are checked after every pass, from now on; off by default."""
-    _settings.change(verify_passes=verify)
-
-
-@contextmanager
-def using(*, backend: str | None = None, verify: bool | None = None) -> Iterator[None]:
-    """Change settings inside a `with` block.
-
-    Args:
-        backend: as for `set_backend`.
-        verify: as for `set_verify`.
-
-    Example:
-        >>> with using(verify=True):
-        ...     (ones((2,)) + 1).tolist()
-        [2.0, 2.0]
-    """
-    changes: dict[str, str | bool] = {}
-    if backend is not None:
-        changes["backend"] = _backend_named(backend).name
-    if verify is not None:
-        changes["verify_passes"] = verify
-    with _settings.override(**changes):
-        yield
-
-
 __version__ = "0.1.0"
 
 __all__ = [
     "Cell",
     "DType",
+    "Explanation",
     "GradientMap",
     "Node",
     "Stats",
@@ -219,6 +185,7 @@ __all__ = [
     "errors",
     "exp",
     "expand_dims",
+    "explain",
     "extend",
     "eye",
     "float32",
@@ -239,6 +206,7 @@ __all__ = [
     "layer_norm",
     "less",
     "less_equal",
+    "listing",
     "log",
     "log2",
     "log_softmax",
@@ -290,6 +258,10 @@ __all__ = [
     "take",
     "take_along_axis",
     "tanh",
+    "to_dot",
+    "to_json",
+    "to_mermaid",
+    "to_networkx",
     "tril",
     "triu",
     "uint16",

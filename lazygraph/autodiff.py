@@ -32,9 +32,7 @@ class GradientMap(Mapping[Node, Tensor]):
     def __init__(self, gradients: dict[Node, Tensor]) -> None:
         self._gradients = gradients
         self._leaves: dict[VarIdentity, Node] = {
-            node.params[0]: node
-            for node in gradients
-            if node.op is VARIABLE
+            node.params[0]: node for node in gradients if node.op is VARIABLE
         }
 
     def _node(self, key: Any) -> Node | None:
@@ -111,7 +109,7 @@ def _seed(loss: Tensor, upstream: Tensor | None) -> Tensor:
         return constant(1, loss)
     if upstream.shape != loss.shape or upstream.dtype is not loss.dtype:
         raise ShapeError(
-            f"the upstream must have the loss's spec, {loss.node.spec}; got {upstream.node.spec}"
+            f"upstream must have the loss's spec, {loss.node.spec}; got {upstream.node.spec}"
         )
     return upstream
 

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 from lazygraph.backends.base import Backend, Program
 from lazygraph.backends.numpy import NumpyBackend
 from lazygraph.counters import counters
-from lazygraph.errors import BackendError
 from lazygraph.graph.leaves import SCALAR, VARIABLE
 from lazygraph.graph.node import Node
 from lazygraph.passes import pipeline
 from lazygraph.passes.rewrite import Known
-from lazygraph.settings import Settings, current
+from lazygraph.settings import Settings, backends, current
 
 BACKENDS: dict[str, Backend] = {"numpy": NumpyBackend()}
+backends.update({name: backend.missing for name, backend in BACKENDS.items()})
 MOST_PLANS = 256
-# Stands in a key before the spec of a node that is remembered and yet walked through: without it,
-# that spec could be taken for the one of a leaf that follows.
+# Stands in a key before the spec of a node that is remembered and yet walked through: without
+# it, that spec could be taken for the one of a leaf that follows.
 REMEMBERED = "remembered"
 
 
@@ -72,6 +72,8 @@ def scan(roots: Sequence[Node], through_remembered: bool = False) -> Scan:
         value = node.value
         if value is not None:
             leaves.append(node)
+            if node.inputs and through_remembered:
+                add(REMEMBERED)
             op = node.op
             add(node.spec)
             # Only these may be laid out otherwise than row by row.
@@ -139,17 +141,6 @@ class PlanCache:
 cache = PlanCache()
 
 
-def backend_named(name: str) -> Backend:
-    """The backend of that name, if it can run here."""
-    backend = BACKENDS.get(name)
-    if backend is None:
-        raise BackendError(f"the backend must be one of {', '.join(BACKENDS)}; got {name!r}")
-    missing = backend.missing()
-    if missing:
-        raise BackendError(f"the backend {name!r} cannot run: {missing}")
-    return backend
-
-
 def cache_key(found: Scan, key: Hashable) -> Key:
     """What a plan for a scan is kept under, with the settings in force."""
     return found.key, key, current()
@@ -183,10 +174,10 @@ def plan_for(found: Scan, key: Hashable, derive: Derive) -> Plan:
 def build(found: Scan, opaque: frozenset[int], derive: Derive) -> Plan:
     """A new plan: derive, run the passes, compile."""
     settings = current()
-    backend = backend_named(settings.backend)
+    backend = BACKENDS[settings.backend]
     targets, slots, note = derive()
     known = Known(slots, opaque)
-    roots = pipeline.run(targets, known, backend.evaluate, settings.verify_passes)
+    roots = pipeline.run(targets, known, backend.evaluate, settings.verify)
     # Derived and rewritten nodes share the very line object of the node that they stem from.
     positions = {id(node.source): i for node, i in found.order.items()}
     program = backend.compile(roots, slots, lambda node: positions.get(id(node.source), -1))

@@ -1,9 +1,12 @@
 """The few switches of the engine, each with a setter and a `with` form."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from typing import Any
+
+from lazygraph.errors import BackendError
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,11 +14,14 @@ class Settings:
     """All switches, as one value that a plan's key can hold."""
 
     backend: str = "numpy"
-    verify_passes: bool = False
+    verify: bool = False
 
 
 _process = Settings()
 _local: ContextVar[Settings | None] = ContextVar("settings", default=None)
+
+# The name of each backend, and what says what is missing before it can run; filled from above.
+backends: dict[str, Callable[[], str | None]] = {}
 
 
 def current() -> Settings:
@@ -23,21 +29,67 @@ def current() -> Settings:
     return _local.get() or _process
 
 
-def change(**changes: str | bool) -> None:
-    """Change switches for the whole process, or for the block of the innermost `using`."""
+def _change(**changes: Any) -> None:
     global _process
     inner = _local.get()
-    if inner is not None:
-        _local.set(replace(inner, **changes))  # type: ignore[arg-type]
+    if inner is None:
+        _process = replace(_process, **changes)
     else:
-        _process = replace(_process, **changes)  # type: ignore[arg-type]
+        _local.set(replace(inner, **changes))
+
+
+def set_backend(name: str) -> None:
+    """Choose how plans are run, from now on or to the end of the innermost `using`.
+
+    Args:
+        name: "numpy".
+
+    Raises:
+        BackendError: there is no such backend, or it cannot run here.
+    """
+    _change(backend=_checked(name))
+
+
+def set_verify(verify: bool) -> None:
+    """Choose whether graphs are checked after every pass; off by default.
+
+    Args:
+        verify: whether to check, from now on or to the end of the innermost `using`.
+    """
+    _change(verify=bool(verify))
 
 
 @contextmanager
-def override(**changes: str | bool) -> Iterator[None]:
-    """Change switches inside a `with` block of this thread."""
-    token = _local.set(replace(current(), **changes))  # type: ignore[arg-type]
+def using(*, backend: str | None = None, verify: bool | None = None) -> Iterator[None]:
+    """Change settings inside a `with` block of this thread.
+
+    Args:
+        backend: as for `set_backend`.
+        verify: as for `set_verify`.
+
+    Raises:
+        BackendError: there is no such backend, or it cannot run here.
+
+    Example:
+        >>> import lazygraph as lg
+        >>> with using(verify=True):
+        ...     (lg.ones((2,)) + 1).tolist()
+        [2.0, 2.0]
+    """
+    changes: dict[str, Any] = {} if backend is None else {"backend": _checked(backend)}
+    if verify is not None:
+        changes["verify"] = bool(verify)
+    token = _local.set(replace(current(), **changes))
     try:
         yield
     finally:
         _local.reset(token)
+
+
+def _checked(name: str) -> str:
+    if name not in backends:
+        raise BackendError(f"the backend must be one of {', '.join(backends)}; got {name!r}")
+    missing = backends[name]()
+    if missing:
+        raise BackendError(f"the backend {name!r} cannot run: {missing}")
+    return name

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from types import CodeType
 
+_SHOWN_FOLDERS: list[str] = []
 _HIDDEN_FOLDERS = [os.path.dirname(os.path.abspath(__file__)) + os.sep]
 
 
@@ -33,8 +34,9 @@ class _Visible(dict[str, bool]):
     """Whether the frames of a file are the user's, decided once a file."""
 
     def __missing__(self, filename: str) -> bool:
-        path = os.path.abspath(filename) if not filename.startswith("<") else filename
-        self[filename] = not any(path.startswith(folder) for folder in _HIDDEN_FOLDERS)
+        path = filename if filename.startswith("<") else os.path.abspath(filename)
+        hidden = any(path.startswith(folder) for folder in _HIDDEN_FOLDERS)
+        self[filename] = not hidden or any(path.startswith(f) for f in _SHOWN_FOLDERS)
         return self[filename]
 
 
@@ -44,17 +46,19 @@ _visible = _Visible()
 recording: ContextVar[tuple[str, Line | None]] = ContextVar("recording", default=("", None))
 
 
-def hide_frames(folder: str) -> None:
-    """Declare that frames of the files in `folder` are never the user's line.
+def hide_frames(folder: str, but: str | None = None) -> None:
+    """Declare that frames of the files in a folder are never the user's line.
 
     Args:
-        folder: a directory, as given by `os.path.dirname(__file__)` of a library built on this
-            one.
+        folder: a directory, as `os.path.dirname(__file__)` of a library built on this one.
+        but: a directory inside of it whose frames stay visible.
 
     Example:
         >>> hide_frames("/opt/somewhere/my_layers")
     """
     _HIDDEN_FOLDERS.append(os.path.abspath(folder) + os.sep)
+    if but is not None:
+        _SHOWN_FOLDERS.append(os.path.abspath(but) + os.sep)
     _visible.clear()
 
 

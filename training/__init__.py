@@ -3,9 +3,17 @@
 import os
 
 from lazygraph.extend import hide_frames
+from training import initial
 from training.clipping import clip_grad_norm, clip_grad_value, global_norm, harvest
+from training.data import TextBatches
+from training.layers import Dropout, Embedding, LayerNorm, Linear, Sequential
 from training.loop import StepOutcome, TrainingLoop
+from training.losses import cross_entropy, mse_loss
+from training.metrics import JsonLines, Throughput
+from training.models import GPT, MLP
+from training.module import Module
 from training.optimizers import SGD, Adam, AdamW, Optimizer
+from training.plots import loss_plot
 from training.schedules import (
     ConstantSchedule,
     CosineSchedule,
@@ -15,23 +23,55 @@ from training.schedules import (
     StepSchedule,
     get_lr,
 )
+from training.text import CharacterVocabulary, TokenFile, default_text, read_text
+from training.transformer import Block, CausalSelfAttention, FeedForward
+from training.weights import load_weights, save_weights
+
+# Lines inside of layers and losses are not the user's; those of the models are, since a model
+# reads like a user's program.
+_here = os.path.dirname(os.path.abspath(__file__))
+hide_frames(_here, but=os.path.join(_here, "models"))
 
 __all__ = [
-    "SGD",
     "Adam",
     "AdamW",
+    "Block",
+    "CausalSelfAttention",
+    "CharacterVocabulary",
     "ConstantSchedule",
     "CosineSchedule",
+    "Dropout",
+    "Embedding",
+    "FeedForward",
+    "GPT",
+    "JsonLines",
+    "LayerNorm",
+    "Linear",
     "LinearWarmupSchedule",
     "LrSchedule",
+    "MLP",
+    "Module",
     "Optimizer",
     "PolynomialSchedule",
+    "SGD",
+    "Sequential",
     "StepOutcome",
     "StepSchedule",
+    "TextBatches",
+    "Throughput",
+    "TokenFile",
     "TrainingLoop",
     "clip_grad_norm",
     "clip_grad_value",
+    "cross_entropy",
+    "default_text",
     "get_lr",
     "global_norm",
     "harvest",
+    "initial",
+    "load_weights",
+    "loss_plot",
+    "mse_loss",
+    "read_text",
+    "save_weights",
 ]

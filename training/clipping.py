@@ -28,7 +28,8 @@ def harvest(gradients: lg.GradientMap, parameters: Iterable[lg.Var]) -> dict[str
 
 
 def _named(grads: Gradients | Iterable[tuple[str, lg.Tensor]]) -> dict[str, lg.Tensor]:
-    if isinstance(grads, lg.GradientMap):
+    given: object = grads
+    if isinstance(given, lg.GradientMap):
         raise TypeError(
             "clipping needs gradients by name, as `harvest` gives them; got a GradientMap, "
             "which also holds those of intermediate nodes"

@@ -14,7 +14,7 @@ class Initializer(Protocol):
     """What gives a parameter its first value."""
 
     def __call__(self, source: Source, shape: Shape, dtype: Any = lg.float32) -> lg.Tensor:
-        """A tensor of that shape and dtype; an integer `source` is the seed of a new generator."""
+        """A tensor of that shape and dtype; an integer `source` seeds a new generator."""
 
 
 def normal(std: float = 1.0) -> Initializer:

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import lazygraph as lg
-from lazygraph import errors
 from lazygraph.extend import TensorLike, as_tensor
 from training import initial
 from training.initial import Initializer
-from training.module import Module, title
-from training.operands import as_counts, noted
+from training.module import Module
+from training.operands import as_counts, rows, title
 
 Generator = lg.random.Generator
 
@@ -68,8 +67,8 @@ class Embedding(Module):
     Args:
         count: how many tokens there are.
         width: the length of a row.
-        weight_init: gives `weight`, of shape `(count, width)`, its first value; by default draws from
-            the normal distribution of mean 0 and variance 1.
+        weight_init: gives `weight`, of shape `(count, width)`, its first value; by default
+            draws from the normal distribution of mean 0 and variance 1.
         generator: the source of the draws; by default that of `lg.random`.
         dtype: the dtype of the table.
 
@@ -87,8 +86,8 @@ class Embedding(Module):
         generator: Generator | None = None,
         dtype: Any = lg.float32,
     ) -> None:
-        rows = (weight_init or initial.normal())(_given(generator), (count, width), dtype)
-        self.weight = lg.Var("weight", rows)
+        table = (weight_init or initial.normal())(_given(generator), (count, width), dtype)
+        self.weight = lg.Var("weight", table)
 
     def forward(self, tokens: Any) -> lg.Tensor:
         """From integers of shape `s` to rows, of shape `(*s, width)`.
@@ -124,7 +123,7 @@ class LayerNorm(Module):
         self.eps = eps
 
     def forward(self, x: TensorLike) -> lg.Tensor:
-        """The result for `x` of shape `(..., width)`, of the same shape; ShapeError for another."""
+        """From `x` of shape `(..., width)` to the same; ShapeError for another one."""
         x = rows(self, x, self.weight.shape[0])
         return lg.layer_norm(x, self.weight, self.bias, eps=self.eps)
 
@@ -143,8 +142,8 @@ class Dropout(Module):
     Raises:
         ValueError: p is not in [0, 1].
 
-    Source: Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting",
-    JMLR 15, 2014; scaled in training rather than in use.
+    Source: Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from
+    Overfitting", JMLR 15, 2014; scaled in training rather than in use.
 
     Example:
         >>> Dropout(0.5).eval()(lg.ones((3,))).tolist()
@@ -186,29 +185,6 @@ class Sequential(Module):
         for layer in self.layers:
             x = layer(x)
         return x
-
-
-def rows(layer: Module, x: TensorLike, width: int) -> lg.Tensor:
-    """`x` as a tensor whose last axis has the length that a layer was made for.
-
-    Args:
-        layer: the layer, for the message.
-        x: a tensor of shape `(..., width)`.
-        width: the length.
-
-    Raises:
-        ShapeError: another length, or no axis.
-
-    Example:
-        >>> rows(Linear(3, 2), lg.ones((5, 4)), 3)
-        Traceback (most recent call last):
-        lazygraph.errors.ShapeError: Linear: x must have the shape (..., 3); got (5, 4)
-    """
-    x = as_tensor(x)
-    if x.ndim == 0 or x.shape[-1] != width:
-        message = f"{title(layer)}: x must have the shape (..., {width}); got {x.shape}"
-        raise noted(errors.ShapeError(message), x)
-    return x
 
 
 def _given(generator: Generator | None) -> Generator:

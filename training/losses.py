@@ -15,7 +15,7 @@ def cross_entropy(logits: TensorLike, targets: Any, *, reduction: str = "mean") 
 
     Args:
         logits: scores of shape `(..., classes)`, floating.
-        targets: the right class of each row: integers of shape `(...)`, from 0 to classes - 1. Values
+        targets: the right class of each row, integers of shape `(...)` in [0, classes); values
             are checked when the loss is computed.
         reduction: "mean" or "sum" over all targets, or "none".
 
@@ -36,17 +36,14 @@ def cross_entropy(logits: TensorLike, targets: Any, *, reduction: str = "mean") 
     scores = as_tensor(logits)
     labels = as_counts(targets, "cross_entropy: targets")
     if scores.ndim == 0 or labels.shape != scores.shape[:-1]:
-        raise noted(
-            errors.ShapeError(
-                "cross_entropy: targets must have the shape of the logits but for the last axis, "
-                f"{scores.shape[:-1]}; got {labels.shape} for logits of {scores.shape}"
-            ),
-            scores,
-            labels,
+        message = (
+            "cross_entropy: logits must have the shape of the targets and one more axis; "
+            f"got {scores.shape} and {labels.shape}"
         )
+        raise noted(errors.ShapeError(message), scores, labels)
     if not scores.dtype.is_floating:
-        error = errors.DTypeError(f"cross_entropy: logits must be floating; got {scores.dtype}")
-        raise noted(error, scores)
+        message = f"cross_entropy: logits must be floating; got {scores.dtype}"
+        raise noted(errors.DTypeError(message), scores)
     picked = lg.take_along_axis(scores, lg.expand_dims(labels, axis=-1), axis=-1)
     losses = lg.logsumexp(scores, axis=-1) - lg.squeeze(picked, axis=-1)
     return _reduced(losses, reduction)
@@ -77,11 +74,11 @@ def mse_loss(
     """
     prediction, target = as_tensor(prediction), as_tensor(target)
     if prediction.shape != target.shape:
-        error = errors.ShapeError(
+        message = (
             "mse_loss: prediction and target must have the same shape; "
             f"got {prediction.shape} and {target.shape}"
         )
-        raise noted(error, prediction, target)
+        raise noted(errors.ShapeError(message), prediction, target)
     return _reduced(lg.square(prediction - target), reduction)
 
 

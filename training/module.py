@@ -14,12 +14,13 @@ Keys = tuple[Any, ...]
 
 
 class Module:
-    """A part of a model: Vars, other modules, and `forward`, which says what becomes of an input.
+    """A part of a model: Vars, other modules, and `forward`, which says what it computes.
 
-    Attributes that are Vars or modules, and lists, tuples and dicts of them, are found without being
-    declared. Where one stands is its path: the names, positions and keys that lead to it, joined
-    by dots. Calling a module runs `forward` in a scope named by the path, so that listings and
-    pictures of the graph show it. Modules can be copied and pickled; what is tied stays tied.
+    Attributes that are Vars or modules, and lists, tuples and dicts of them, are found without
+    being declared. Where one stands is its path: the names, positions and keys that lead to it,
+    joined by dots. Calling a module runs `forward` in a scope named by the path, so that
+    listings and pictures of the graph show it. Modules can be copied and pickled; what is tied
+    stays tied.
 
     Attributes:
         training: whether layers that behave differently in training, such as dropout, do so.
@@ -56,10 +57,10 @@ class Module:
             _calling.reset(token)
 
     def parameters(self) -> dict[str, lg.Var]:
-        """The Vars by path, in the order of definition; one that is tied at its first path only.
+        """The Vars by path, in the order of definition; a tied one at its first path only.
 
-        Each Var takes its path as its name, unless this module has been listed as a part of another
-        one: then names go on to say where a Var stands in the whole.
+        Each Var takes its path as its name, unless this module has been listed as a part of
+        another one: then names go on to say where a Var stands in the whole.
 
         Returns:
             A new dict of the model's own Vars.
@@ -87,15 +88,15 @@ class Module:
         return {path: part for path, part in _first_places(self) if isinstance(part, Module)}
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """The values of all parameters by path: read-only arrays, which no later step changes."""
+        """The values of all parameters by path: read-only arrays, which nothing changes."""
         return {path: var.numpy() for path, var in self.parameters().items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Replace the values of all parameters, or of none.
 
         Args:
-            state: for each path of `parameters()` an array of the parameter's shape. A floating
-                parameter keeps its dtype and takes any float or integer (so float64 is rounded to
+            state: for each path of `parameters()` an array of the parameter's shape. A
+                floating parameter keeps its dtype and takes any number (float64 is rounded to
                 float32); an integer one takes no floats. A tied parameter may be there under
                 several of its paths, with equal values.
 
@@ -108,7 +109,7 @@ class Module:
             ...         self.factor = lg.Var("factor", [1.0, 2.0])
             >>> Scale().load_state_dict({"factor": [7.0], "shift": [0.0]})
             Traceback (most recent call last):
-            lazygraph.errors.CheckpointError: a state must fit its model; unexpected: shift; factor: ...
+            lazygraph.errors.CheckpointError: a state must fit its model; unexpected: shift; ...
         """
         parameters = self.parameters()
         values = _fitting(self, state)
@@ -123,7 +124,7 @@ class Module:
         return self
 
     def eval(self) -> Self:
-        """Make this module and all below behave as in use, without dropout; returns the module."""
+        """Make this module and all below behave as in use; returns the module."""
         for module in self.modules().values():
             module.training = False
         return self
@@ -132,8 +133,9 @@ class Module:
         """The path from here to a module below; empty if it is none of ours."""
         keys, path = self._routes.get(id(part), ((), ""))
         if _follow(self, keys) is not part:
-            # Never looked for, or attributes have changed since: a remembered route is only a hint.
-            self._routes = {id(each): (keys, _text(keys)) for keys, each in _places(self)}
+            # Never asked for, or attributes have changed: a remembered route is only a hint.
+            places = [*_places(self)][::-1]  # so that a part with two goes by its first
+            self._routes = {id(each): (keys, _text(keys)) for keys, each in places}
             keys, path = self._routes.get(id(part), ((), ""))
         return path
 
@@ -142,10 +144,10 @@ class Module:
 _calling: ContextVar[tuple[Module | None, str]] = ContextVar("calling", default=(None, ""))
 
 
-def title(module: Module) -> str:
-    """The class and the path of a module, for messages: `Linear blocks.0.attention.qkv`."""
+def path_now(module: Module) -> str:
+    """The path of a module: from the outermost one that is running, else as last listed."""
     caller, path = _calling.get()
-    return f"{type(module).__name__} {path if caller is module else module._path}".rstrip()
+    return path if caller is module else module._path
 
 
 def _joined(above: str, path: str) -> str:
@@ -170,7 +172,7 @@ def _members(module: Module) -> Iterator[tuple[Keys, Module | lg.Var]]:
 
 
 def _places(root: Module) -> Iterator[tuple[Keys, Module | lg.Var]]:
-    """Every place of every part, in order; what a module holds is listed at its first place only."""
+    """Every place of every part, in order; what a module holds at its first place only."""
     entered: set[int] = set()
     waiting: list[tuple[Keys, Module | lg.Var]] = [((), root)]
     while waiting:

@@ -7,8 +7,9 @@ import lazygraph as lg
 from lazygraph.extend import TensorLike
 from training import initial
 from training.initial import Initializer
-from training.layers import Dropout, Generator, LayerNorm, Linear, rows
+from training.layers import Dropout, Generator, LayerNorm, Linear
 from training.module import Module
+from training.operands import rows
 
 SMALL: Initializer = initial.normal(0.02)
 
@@ -50,7 +51,7 @@ class CausalSelfAttention(Module):
     ) -> None:
         if heads < 1 or width % heads:
             raise ValueError(
-                f"the width of attention must be a multiple of its heads; got {width} and {heads}"
+                f"the heads of attention must divide its width; got {heads} and {width}"
             )
         made: dict[str, Any] = {
             "bias_init": initial.zeros,
@@ -69,7 +70,7 @@ class CausalSelfAttention(Module):
         Raises:
             ShapeError: another width, or fewer than two axes.
         """
-        x = rows(self, x, self.projection.weight.shape[0], axes=2)
+        x = rows(self, x, self.projection.weight.shape[0], "time")
         *leading, time, width = x.shape
         qkv = lg.reshape(self.qkv(x), (*leading, time, 3, self.heads, width // self.heads))
         n = len(leading)
@@ -153,7 +154,8 @@ class Block(Module):
     Raises:
         ValueError: heads do not divide the width.
 
-    Source: Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, section 2.3.
+    Source: Radford et al., "Language Models are Unsupervised Multitask Learners", 2019,
+    section 2.3.
 
     Example:
         >>> Block(8, heads=2)(lg.ones((3, 5, 8))).shape

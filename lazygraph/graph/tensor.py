@@ -5,15 +5,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lazygraph.dtypes import DEFAULT_FLOAT, FLOATING, DType, promote, scalar_dtype
+from lazygraph.dtypes import DType, scalar_dtype
 from lazygraph.errors import LazyGraphError, ShapeError
+from lazygraph.graph.coercion import SCALARS, common_dtype, differ
 from lazygraph.graph.engine import OPS, engine
 from lazygraph.graph.leaves import data_node, owned_array, scalar_node
 from lazygraph.graph.node import Node, Value
-from lazygraph.graph.op import Coerce, Op, Params
+from lazygraph.graph.op import Op, Params
 from lazygraph.graph.operators import Operators
 from lazygraph.graph.pickling import flatten, unflatten
-from lazygraph.graph.spec import Shape, Spec
+from lazygraph.graph.spec import Shape
 from lazygraph.source import describe
 
 
@@ -215,9 +216,6 @@ class TensorSource(Protocol):
 
 
 TensorLike = Tensor | TensorSource | np.ndarray[Any, Any] | np.generic | bool | int | float
-_SCALARS = (bool, int, float)
-# Python 3.11 looks members of an Enum up slowly, and `apply` is hot.
-_NONE, _FLOAT = Coerce.NONE, Coerce.FLOAT
 _ARRAYS = (np.ndarray, np.generic)
 
 
@@ -246,7 +244,7 @@ def apply(op: Op, *operands: TensorLike, params: Params = ()) -> Tensor:
             break
         inputs.append(x.node)
         specs.append(x.node.spec)
-    if len(specs) != len(operands) or (op.coerce is not _NONE and _differ(op, specs)):
+    if len(specs) != len(operands) or differ(op, specs):
         inputs = _coerced(op, operands)
         specs = [x.spec for x in inputs]
     try:
@@ -259,54 +257,31 @@ def apply(op: Op, *operands: TensorLike, params: Params = ()) -> Tensor:
     return Tensor(Node(op, tuple(inputs), params, spec))
 
 
-def _differ(op: Op, specs: list[Spec]) -> bool:
-    """Whether the operands need to be converted."""
-    dtype = specs[-1].dtype
-    for spec in specs[op.coerce_from : -1]:
-        if spec.dtype is not dtype:
-            return True
-    return op.coerce is _FLOAT and dtype.category != FLOATING
-
-
 def _coerced(op: Op, operands: tuple[TensorLike, ...]) -> list[Node]:
-    given = [x if type(x) in _SCALARS else as_tensor(x) for x in operands]
-    dtype = None if op.coerce is _NONE else _common_dtype(op, given[op.coerce_from :])
+    given: list[Any] = [x if type(x) in SCALARS else as_tensor(x).node for x in operands]
+    dtype = common_dtype(op, given)
     nodes = []
     for i, x in enumerate(given):
         wanted = dtype if i >= op.coerce_from else None
-        if type(x) is not Tensor:
-            nodes.append(scalar_node(x, wanted or scalar_dtype(x, None)))  # type: ignore[arg-type]
-        elif wanted is None or x.node.spec.dtype is wanted:
-            nodes.append(x.node)
+        if not isinstance(x, Node):
+            nodes.append(scalar_node(x, wanted or scalar_dtype(x, None)))
+        elif wanted is None or x.spec.dtype is wanted:
+            nodes.append(x)
         else:
-            nodes.append(apply(OPS["astype"], x, params=(wanted,)).node)
+            nodes.append(apply(OPS["astype"], Tensor(x), params=(wanted,)).node)
     return nodes
-
-
-def _common_dtype(op: Op, given: list[Any]) -> DType | None:
-    """The promoted dtype of the tensors, then of the scalars beside them."""
-    dtype: DType | None = None
-    for x in given:
-        if type(x) is Tensor and x.node.spec.dtype is not dtype:
-            dtype = x.dtype if dtype is None else promote(dtype, x.dtype)
-    for x in given:
-        if type(x) is not Tensor:
-            dtype = scalar_dtype(x, dtype)
-    if op.coerce is _FLOAT and dtype is not None and dtype.category != FLOATING:
-        return DEFAULT_FLOAT
-    return dtype
 
 
 def _acceptable(operand: Any) -> bool:
     kind = type(operand)
-    return kind in _SCALARS or isinstance(operand, _ARRAYS) or hasattr(kind, "tensor")
+    return kind in SCALARS or isinstance(operand, _ARRAYS) or hasattr(kind, "tensor")
 
 
 def as_tensor(x: Any, beside: DType | None = None) -> Tensor:
-    """A tensor for anything that may stand in an expression; a scalar takes its dtype from `beside`."""
+    """A tensor for what may stand in an expression; a scalar takes its dtype from `beside`."""
     if type(x) is Tensor:
         return x
-    if type(x) in _SCALARS:
+    if type(x) in SCALARS:
         return Tensor(scalar_node(x, scalar_dtype(x, beside)))
     if isinstance(x, _ARRAYS):
         return Tensor(data_node(owned_array(x)))

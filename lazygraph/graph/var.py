@@ -17,7 +17,7 @@ Version = tuple[int, Value]
 
 
 class VarIdentity:
-    """Who a leaf belongs to: shared by a Var and its leaves, so that they need not hold the Var."""
+    """Whom a leaf belongs to; shared by a Var and its leaves, which need not hold the Var."""
 
     __slots__ = ("__weakref__", "name", "source")
 

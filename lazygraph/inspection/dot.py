@@ -21,20 +21,20 @@ _ENTITY = re.compile(r"&(?=#?\w+;)")
 
 
 def to_dot(*targets: Any, limit: int | None = None) -> str:
-    """The graph of some targets in DOT, the language of Graphviz.
+    r"""The graph of some targets in DOT, the language of Graphviz.
 
     An arrow goes from each operand to what reads it, twice in `a + a`; a cluster holds a scope;
-    Vars, data, scalars, remembered nodes and targets look different. Tooltips give the line that
-    recorded the node. Nothing is computed, and no layout is made.
+    Vars, data, scalars, remembered nodes and targets look different. Tooltips give the line
+    that recorded the node. Nothing is computed, and no layout is made.
 
     Args:
         *targets: as for `listing`.
-        limit: the most nodes to draw, nearest to the targets first. One more node then says how
-            many were left out. Layouts of some thousand nodes take minutes; None draws all.
+        limit: the most nodes to draw, nearest to the targets first; one more node then says
+            how many were left out. None draws all: a layout of thousands may take minutes.
 
     Returns:
-        The text of one digraph. Identifiers are `n` and the node's number in `listing`; labels
-        and names are quoted, whatever is in them.
+        The text of one digraph. An identifier is `n` and the node's number in `listing`; labels
+        are quoted, whatever is in them.
 
     Raises:
         TypeError: a target is something else.
@@ -44,8 +44,8 @@ def to_dot(*targets: Any, limit: int | None = None) -> str:
         >>> import lazygraph as lg
         >>> print(lg.to_dot(lg.Var("w", 2.0) ** 2))
         digraph lazygraph {
-          n0 [label="variable 'w'\\nversion=0\\nfloat32[] = 2.0", ...];
-          n1 [label="square\\nfloat32[]", ...];
+          n0 [label="variable 'w'\nversion=0\nfloat32[] = 2.0", ...];
+          n1 [label="square\nfloat32[]", ...];
           n0 -> n1;
         }
     """

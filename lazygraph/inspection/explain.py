@@ -93,7 +93,7 @@ class Explanation:
         if self.difference:
             yield f"no cached plan fitted: {self.difference}"
         yield f"passes: {', '.join(self.passes)}"
-        yield from (f"  {count} x {rule}" for rule, count in self.rewrites)
+        yield from (f"  {rule}:  {count}" for rule, count in self.rewrites)
         yield f"Python scalars whose values the plan relies on: {self.guarded}"
         yield (
             f"memory: {self.peak_bytes:,} bytes, {self.arena_bytes:,} of them on the way and "
@@ -187,7 +187,8 @@ def _changes(plan: Plan, broken: list[int], found: Scan, number: dict[Node, int]
 def _difference(found: Scan, number: dict[Node, int]) -> str:
     """What differs from the cached plan whose key is most like this one."""
     now = current()
-    rest = [(key, settings) for key, extra, settings in cache.keys() if extra is None]
+    keys = cache.keys()
+    rest = [(key, settings) for key, extra, settings in keys if extra is None]
     if not rest:
         return "there is none for a realization yet"
 

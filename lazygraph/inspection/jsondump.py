@@ -12,11 +12,15 @@ VERSION = 1
 def to_json(*targets: Any, indent: int | None = None) -> str:
     """The graph of some targets as JSON.
 
-    An object with `version`, which is 1; `nodes`, in canonical order, each with `id` (its number
-    in `listing`), `op`, `role`, `params`, `shape`, `dtype`, `scope`, `line` (`file`, `line`,
-    `function`), `name` (of the Var, or null) and `value` (text of a value that is known and tiny,
-    or null); `edges`, one an operand, each with `from`, `to` and `operand`; `targets`, a list of
-    ids. Nothing is computed, and the bytes are the same in every process.
+    Nothing is computed, and the bytes are the same in every process.
+
+    - `version`: 1.
+    - `nodes`, in canonical order: `id`, which is the node's number in `listing`; `op`; `role`,
+      which is "operation", "remembered" or the kind of a leaf; `params`; `shape`; `dtype`;
+      `scope`; `line`, with `file`, `line` and `function`; `name`, of the Var whose leaf it is,
+      or null; `value`, the text of a value that is known and tiny, or null.
+    - `edges`, one an operand: `from`, `to` and `operand`, its place among the operands.
+    - `targets`: ids, in the order in which they were asked for.
 
     Args:
         *targets: as for `listing`.

@@ -9,13 +9,13 @@ from lazygraph.source import describe
 def listing(*targets: Any) -> str:
     """The graph of some targets as text, a line a node, operands before what reads them.
 
-    A line gives the node's number, op, operands and parameters; its spec, and its value where
-    that is known and tiny; behind `#` the scope, the line that recorded it and whether it is
+    A line gives the node's number, op, operands and parameters; its spec, and its value if that
+    is known and tiny; behind `#` the scope, the line that recorded it and whether it is
     remembered. Nothing is computed, and the text is the same in every process.
 
     Args:
-        *targets: Tensors, Vars, Nodes, and lists, tuples, dicts or gradient maps of them, nested
-            as you like; numbers and None are passed over.
+        *targets: Tensors, Vars, Nodes, and lists, tuples, dicts or gradient maps of them,
+            nested as you like; numbers and None are passed over.
 
     Returns:
         Lines joined by line feeds; of two hundred thousand nodes too.

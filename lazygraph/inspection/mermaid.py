@@ -16,26 +16,26 @@ _CLASSES = {
     "remembered": "fill:#fff2cc,stroke:#d6b656,color:#000",
     "target": "stroke-width:3px",
 }
-# All but letters, digits and harmless signs: the rest may mean HTML or Markdown to Mermaid, as an
-# underscore does at the edge of a word.
+# All but letters, digits and harmless signs: the rest may mean HTML or Markdown to Mermaid, as
+# an underscore does at the edge of a word.
 _SPECIAL = re.compile(r"[^\w .,=+\[\]-]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def to_mermaid(*targets: Any, limit: int | None = 200) -> str:
     """The graph of some targets as a Mermaid flowchart.
 
-    An arrow goes from each operand to what reads it, twice in `a + a`; a box holds a scope; Vars,
-    data, scalars, remembered nodes and targets look different. Nothing is computed.
+    An arrow goes from each operand to what reads it, twice in `a + a`; a box holds a scope;
+    Vars, data, scalars, remembered nodes and targets look different. Nothing is computed.
 
     Args:
         *targets: as for `listing`.
-        limit: the most nodes to draw, nearest to the targets first. One more node then says how
-            many were left out. Mermaid refuses more than 500 arrows or 50,000 characters unless
-            it is configured otherwise; None draws all.
+        limit: the most nodes to draw, nearest to the targets first; one more node then says
+            how many were left out. None draws all, but Mermaid refuses more than 500 arrows or
+            50,000 characters unless it is configured otherwise.
 
     Returns:
-        The text of one flowchart. Identifiers are `n` and the node's number in `listing`; labels
-        are quoted, and special characters in them written as `#` code `;`.
+        The text of one flowchart. An identifier is `n` and the node's number in `listing`;
+        labels are quoted, and special characters in them are written as `#`, code point, `;`.
 
     Raises:
         TypeError: a target is something else.

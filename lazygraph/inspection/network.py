@@ -19,7 +19,7 @@ def to_networkx(*targets: Any) -> "nx.MultiDiGraph":
 
     Returns:
         A `MultiDiGraph`. Its nodes are the numbers in `listing`, in topological order, with the
-        attributes `op`, `shape`, `dtype`, `scope` and `node` (the graph node itself); its edges,
+        attributes `op`, `shape`, `dtype`, `scope` and `node`, the graph node itself; its edges,
         one an operand, go to what reads it and have the attribute `operand`, from 0 on.
 
     Raises:

@@ -16,7 +16,7 @@ from lazygraph.graph.walk import postorder
 from lazygraph.source import Line, Place, place
 
 _TINY = 4  # elements: a value up to this size is shown beside its node
-# What a reader cannot see, or what would end a line: controls, separators, halves of characters.
+# What nobody can see, or would end a line: controls, separators, halves of characters.
 _UNSEEN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -26,10 +26,10 @@ class Row(NamedTuple):
     Attributes:
         position: its place in canonical order.
         op: the name of its op.
-        role: "operation", "remembered" for one whose value is there, or the name of a leaf's op.
+        role: "operation", "remembered" if its value is there, or the name of a leaf's op.
         operands: the positions of its inputs.
-        params: the names of its parameters and their values, as numbers, texts and tuples; whose
-            leaf it is stands in `name` instead.
+        params: the names of its parameters and their values, as numbers, texts and tuples; the
+            Var of a leaf stands in `name` instead.
         spec: shape and dtype.
         scope: the path of scopes.
         line: the user's line.
@@ -67,7 +67,7 @@ class Picture(NamedTuple):
 
 
 class Places:
-    """Formatted lines; each is looked up in its code object once, however many nodes it recorded."""
+    """Formatted lines, each looked up in its code once, however many nodes it recorded."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], tuple[CodeType, Place]] = {}
@@ -75,7 +75,7 @@ class Places:
     def __getitem__(self, line: Line) -> Place:
         if isinstance(line, Place):
             return line
-        # Code objects compare by content, which is slow; the entry keeps the one of this id alive.
+        # Code compares by content, which is slow; the entry keeps the one of this id alive.
         key = (id(line[0]), line[1])
         if key not in self._known:
             self._known[key] = (line[0], place(line))

@@ -63,13 +63,11 @@ def read_key(key: tuple[Any, ...]) -> list[Entry]:
     return entries
 
 
-def differences(
-    found: Scan, other: tuple[Any, ...], number: Mapping[Node, int]
-) -> list[str]:
+def differences(found: Scan, other: tuple[Any, ...], number: Mapping[Node, int]) -> list[str]:
     """In words, what the scanned graph has instead of what another key describes.
 
-    The first few nodes that differ, if both have equally many; else the first, since behind it all
-    nodes may have moved.
+    The first few nodes that differ, if both have equally many; else the first, since behind it
+    all nodes may have moved.
 
     Args:
         found: the scan of the graph.

@@ -225,10 +225,18 @@ def minimum(x1: TensorLike, x2: TensorLike) -> Tensor:
     return apply(MINIMUM, x1, x2)
 
 
+def _maximum(a: Any, b: Any, out: Any) -> None:
+    np.maximum(a, b, out=out)  # NumPy wants this `out` by name
+
+
+def _minimum(a: Any, b: Any, out: Any) -> None:
+    np.minimum(a, b, out=out)
+
+
 MAXIMUM = define(
     "maximum",
     infer=infer.broadcast,
-    evaluate=np.maximum,
+    evaluate=_maximum,
     gradient=lambda g, y, a, b: _picked(g, a, b),
     emit=lambda k, a, b: k.maximum(a, b),
     kind=Kind.POINTWISE,
@@ -239,7 +247,7 @@ MAXIMUM = define(
 MINIMUM = define(
     "minimum",
     infer=infer.broadcast,
-    evaluate=np.minimum,
+    evaluate=_minimum,
     gradient=lambda g, y, a, b: _picked(g, a, b)[::-1],
     emit=lambda k, a, b: k.minimum(a, b),
     kind=Kind.POINTWISE,
@@ -278,7 +286,7 @@ def _bounded(g: Tensor, inside: Tensor) -> list[Tensor]:
 FLOOR_AT = define(
     "floor_at",
     infer=infer.broadcast,
-    evaluate=np.maximum,
+    evaluate=_maximum,
     gradient=lambda g, y, x, bound: _bounded(g, x >= bound),
     emit=lambda k, x, bound: k.maximum(x, bound),
     kind=Kind.POINTWISE,
@@ -289,7 +297,7 @@ FLOOR_AT = define(
 CAP_AT = define(
     "cap_at",
     infer=infer.broadcast,
-    evaluate=np.minimum,
+    evaluate=_minimum,
     gradient=lambda g, y, x, bound: _bounded(g, x <= bound),
     emit=lambda k, x, bound: k.minimum(x, bound),
     kind=Kind.POINTWISE,

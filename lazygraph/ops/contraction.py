@@ -41,8 +41,8 @@ def _matmul_spec(a: Spec, b: Spec) -> Spec:
     rows = b.shape[-2] if len(b.shape) > 1 else b.shape[0]
     if a.shape[-1] != rows:
         raise ShapeError(
-            f"the columns of the left, {a.shape[-1]}, must equal the rows of the right, {rows}; "
-            f"got {a.shape} and {b.shape}"
+            f"the columns of the left, {a.shape[-1]}, must equal the rows of the right, "
+            f"{rows}; got {a.shape} and {b.shape}"
         )
     batch = infer.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return Spec((*batch, *a.shape[-2:-1], *(b.shape[-1:] if len(b.shape) > 1 else ())), a.dtype)

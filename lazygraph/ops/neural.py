@@ -28,7 +28,7 @@ def relu(x: TensorLike) -> Tensor:
 RELU = define(
     "relu",
     infer=infer.numeric,
-    evaluate=lambda x, out: np.maximum(x, 0, out),
+    evaluate=lambda x, out: np.maximum(x, 0, out=out),
     gradient=lambda g, y, x: [where(y > 0, g, constant(0, g))],
     emit=lambda k, x: k.maximum(x, k.constant(0, x)),
     kind=Kind.POINTWISE,
@@ -72,7 +72,7 @@ def silu(x: TensorLike) -> Tensor:
 
 
 def _shifted(x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, Tensor, Tensor]:
-    """The largest element, `e^(x - largest)`, and its sum; a row of -inf alone has the sum 0."""
+    """The largest element, `e^(x - largest)`, and its sum: 0 for a row of -inf alone."""
     largest = stop_gradient(max(x, axis=axes, keepdims=True))
     largest = where(isfinite(largest), largest, constant(0, largest))
     e = exp(x - largest)

@@ -1,4 +1,4 @@
-"""Random tensors: pure functions of a key and a counter, whenever and wherever they are computed."""
+"""Random tensors: pure functions of a key and a counter, wherever they are computed."""
 
 import os
 import threading
@@ -113,7 +113,7 @@ class Generator:
         *,
         dtype: Any = DEFAULT_FLOAT,
     ) -> Tensor:
-        """Numbers evenly spread over [low, high): 24 random bits each (float32) or 48 (float64)."""
+        """Numbers evenly spread over [low, high), of 24 (float32) or 48 random bits."""
         unit = self._unit(shape, as_dtype(dtype), 0.0)
         return unit if (low, high) == (0.0, 1.0) else unit * (high - low) + low
 

@@ -10,7 +10,7 @@ ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A buffer of `nbytes` that is written first at step `start` and read last at step `end`."""
+    """A buffer of `nbytes`, written first at step `start` and read last at step `end`."""
 
     nbytes: int
     start: int

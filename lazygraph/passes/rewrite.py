@@ -36,7 +36,7 @@ class Known:
         return node.value is not None and node not in self.slots
 
     def scalar(self, node: Node) -> Value | None:
-        """The value of a leaf for a Python scalar, unless it is opaque. Using it needs `guard`."""
+        """The value of a Python scalar's leaf, unless it is opaque. Using it needs `guard`."""
         if node.op is not SCALAR or self.slots.get(node) in self.opaque:
             return None
         return node.value

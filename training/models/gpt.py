@@ -15,8 +15,8 @@ from training.transformer import Block
 class GPT(Module):
     """A transformer that says for each token of a sequence how likely each next one is.
 
-    Embeddings of token and position are added and pass the blocks and a last norm. The table of tokens
-    is used twice: its transpose turns the result into scores.
+    Embeddings of token and position are added and pass the blocks and a last norm. The table of
+    tokens is used twice: its transpose turns the result into scores.
 
     Args:
         vocabulary_size: how many tokens there are.
@@ -32,9 +32,9 @@ class GPT(Module):
     Raises:
         ValueError: a size below 1, or heads that do not divide the width.
 
-    Source: the layout of Andrej Karpathy's nanoGPT, with GELU in its exact form. First values as
-    there: normal with standard deviation 0.02, divided by sqrt(2 n_layer) where a block adds its
-    result to its input; biases are zero.
+    Source: the layout of Andrej Karpathy's nanoGPT, with GELU in its exact form. First values
+    are as there: normal with standard deviation 0.02, divided by sqrt(2 n_layer) where a block
+    adds its result to its input; biases are zero.
 
     Example:
         >>> model = GPT(vocabulary_size=65, block_size=8, n_layer=2, n_head=2, n_embd=16)
@@ -79,8 +79,8 @@ class GPT(Module):
             targets: the tokens that came next, of the same shape.
 
         Returns:
-            The logits, of shape `(batch, time, vocabulary_size)`; with targets, a pair of logits and
-            mean cross-entropy.
+            The logits, of shape `(batch, time, vocabulary_size)`; with targets, a pair of
+            logits and mean cross-entropy.
 
         Raises:
             ShapeError: a sequence that is too long, or another shape.

@@ -1,6 +1,7 @@
 """A multilayer perceptron."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import lazygraph as lg
@@ -44,7 +45,7 @@ class MLP(Module):
         self.loss = loss
         self.layers = [
             Linear(inputs, outputs, generator=generator, dtype=dtype)
-            for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True)
+            for inputs, outputs in pairwise(sizes)
         ]
 
     def forward(self, x: TensorLike, targets: Any = None) -> Any:

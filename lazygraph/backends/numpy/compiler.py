@@ -44,7 +44,7 @@ def _copy(x: Value, out: Value) -> None:
 
 
 class _Compiler:
-    """The state of one compilation: entries of the table, calls, and what uses what until when."""
+    """The state of one compilation: the table, the calls, and who uses what until when."""
 
     def __init__(self, slots: dict[Node, int], origin: Origin) -> None:
         self._slots = slots

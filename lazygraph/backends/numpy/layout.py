@@ -1,4 +1,4 @@
-"""Where every value of a program lives, and how it lies in memory, decided before anything runs."""
+"""Where every value of a program lives, and how it lies there, decided before it runs."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -70,7 +70,7 @@ class Entry:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is its storage and not a view, so that overwriting it destroys nothing else."""
+        """Whether it is its storage and no view of it."""
         return self.base is None
 
 

@@ -38,7 +38,7 @@ class ArenaPool:
 
     @contextmanager
     def block(self, nbytes: int) -> Iterator[Block]:
-        """A block of at least `nbytes`, the smallest that is free; a new one replaces the largest."""
+        """The smallest free block of `nbytes` or more; a new one replaces the largest."""
         with self._lock:
             fitting = [b for b in self._free if b.memory.nbytes >= nbytes]
             if fitting:

@@ -72,7 +72,7 @@ class NumpyProgram:
     def _bind_calls(
         self, table: list[Entry], calls: list[Call]
     ) -> tuple[list[Bound], list[int]]:
-        """The calls in order, each after the views of slots and results that it is first to need."""
+        """The calls, each after the views of slots and results that it is first to need."""
         bound: list[Bound] = []
         numbers: list[int] = []
         ready = {e.index for e in table if e.is_whole or e.storage.home in _FIXED}
