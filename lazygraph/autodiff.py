@@ -1,6 +1,6 @@
 """Reverse mode, from graph to graph."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lazygraph.errors import GradientError, InternalError, ShapeError
@@ -31,9 +31,7 @@ class GradientMap(Mapping[Node, Tensor]):
 
     def __init__(self, gradients: dict[Node, Tensor]) -> None:
         self._gradients = gradients
-        self._leaves: dict[VarIdentity, Node] = {
-            node.params[0]: node for node in gradients if node.op is VARIABLE
-        }
+        self._leaves = _by_identity(gradients)
 
     def _node(self, key: Any) -> Node | None:
         if isinstance(key, Var):
@@ -45,7 +43,7 @@ class GradientMap(Mapping[Node, Tensor]):
     def __getitem__(self, key: Key) -> Tensor:
         node = self._node(key)
         if node in self._gradients:
-            return self._gradients[node]  # type: ignore[index]
+            return self._gradients[node]
         raise KeyError(f"the loss must depend on what is looked up; got {_named(key)}")
 
     def __contains__(self, key: object) -> bool:
@@ -185,7 +183,7 @@ def grad(
     many: Any = list(xs.values()) if isinstance(xs, Mapping) else xs
     single = isinstance(many, Node | Tensor | Var)
     keys: list[Key] = [many] if single else list(many)
-    leaves = _leaves_of(y) if any(isinstance(key, Var) for key in keys) else {}
+    leaves = _by_identity(postorder([y.node])) if any(isinstance(key, Var) for key in keys) else {}
     nodes = [_leaf(key, leaves) for key in keys]
     given = None if upstream is None else as_tensor(upstream, y.dtype)
     found = GradientMap(gradients(y, given, set(nodes)))
@@ -203,15 +201,12 @@ def grad(
     return type(xs)(result) if isinstance(xs, list | tuple) else result
 
 
-def _leaves_of(y: Tensor) -> dict[VarIdentity, Node]:
-    return {
-        node.params[0]: node  # type: ignore[misc]
-        for node in postorder([y.node])
-        if node.op is VARIABLE
-    }
+def _by_identity(nodes: Iterable[Node]) -> dict[Any, Node]:
+    """The leaves of Vars among some nodes, by whom they belong to."""
+    return {node.params[0]: node for node in nodes if node.op is VARIABLE}
 
 
-def _leaf(key: Key, leaves: dict[VarIdentity, Node]) -> Node:
+def _leaf(key: Key, leaves: dict[Any, Node]) -> Node:
     if isinstance(key, Var):
         return leaves.get(key.identity) or key.tensor().node
     return key.node if isinstance(key, Tensor) else key

@@ -128,11 +128,14 @@ def promote(a: DType, b: DType) -> DType:
     return found
 
 
+_WEAK = {
+    bool: (BOOL, bool_),
+    int: (INTEGER, DEFAULT_INTEGER),
+    float: (FLOATING, DEFAULT_FLOAT),
+}
+
+
 def scalar_dtype(scalar: bool | int | float, beside: DType | None) -> DType:
     """The dtype of a Python scalar: weak, so the tensor `beside` it decides where it can."""
-    if isinstance(scalar, bool):
-        return bool_ if beside is None else beside
-    category, default = (
-        (INTEGER, DEFAULT_INTEGER) if isinstance(scalar, int) else (FLOATING, DEFAULT_FLOAT)
-    )
+    category, default = _WEAK[type(scalar)]
     return default if beside is None or beside.category < category else beside

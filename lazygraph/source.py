@@ -62,9 +62,13 @@ def hide_frames(folder: str, but: str | None = None) -> None:
     _visible.clear()
 
 
-def capture() -> Line:
-    """The innermost line on the stack that is not the library's own."""
-    frame = sys._getframe(1)
+def capture(above: int = 1) -> Line:
+    """The innermost line on the stack that is not the library's own.
+
+    Args:
+        above: how many callers are known to be the library's, and need not be looked at.
+    """
+    frame = sys._getframe(above)
     while not _visible[frame.f_code.co_filename]:
         if frame.f_back is None:
             break

@@ -7,12 +7,13 @@ from training import initial
 from training.clipping import clip_grad_norm, clip_grad_value, global_norm, harvest
 from training.data import TextBatches
 from training.layers import Dropout, Embedding, LayerNorm, Linear, Sequential
-from training.loop import StepOutcome, TrainingLoop
+from training.loop import TrainingLoop
 from training.losses import cross_entropy, mse_loss
 from training.metrics import JsonLines, Throughput
 from training.models import GPT, MLP
 from training.module import Module
 from training.optimizers import SGD, Adam, AdamW, Optimizer
+from training.outcome import StepOutcome
 from training.plots import loss_plot
 from training.schedules import (
     ConstantSchedule,

@@ -11,7 +11,7 @@ from training.operands import as_counts, noted
 def cross_entropy(logits: TensorLike, targets: Any, *, reduction: str = "mean") -> lg.Tensor:
     """The negative logarithm of the probability that softmax gives to the right class.
 
-        loss = logsumexp(logits) - logits[target],  averaged over all targets
+        loss = log(sum(e^z)) - z[target],  z = logits - max(logits),  averaged over all targets
 
     Args:
         logits: scores of shape `(..., classes)`, floating.
@@ -34,7 +34,8 @@ def cross_entropy(logits: TensorLike, targets: Any, *, reduction: str = "mean") 
         0.693147
     """
     scores = as_tensor(logits)
-    labels = as_counts(targets, "cross_entropy: targets")
+    labels = lg.asarray(targets)
+    counts = as_counts(labels, "cross_entropy: targets")
     if scores.ndim == 0 or labels.shape != scores.shape[:-1]:
         message = (
             "cross_entropy: logits must have the shape of the targets and one more axis; "
@@ -44,8 +45,10 @@ def cross_entropy(logits: TensorLike, targets: Any, *, reduction: str = "mean") 
     if not scores.dtype.is_floating:
         message = f"cross_entropy: logits must be floating; got {scores.dtype}"
         raise noted(errors.DTypeError(message), scores)
-    picked = lg.take_along_axis(scores, lg.expand_dims(labels, axis=-1), axis=-1)
-    losses = lg.logsumexp(scores, axis=-1) - lg.squeeze(picked, axis=-1)
+    # Shifted before anything is added up: next to 10,000 a float32 has no room for log(2).
+    shifted = scores - lg.stop_gradient(lg.max(scores, axis=-1, keepdims=True))
+    picked = lg.take_along_axis(shifted, lg.expand_dims(counts, axis=-1), axis=-1)
+    losses = lg.log(lg.sum(lg.exp(shifted), axis=-1)) - lg.squeeze(picked, axis=-1)
     return _reduced(losses, reduction)
 
 

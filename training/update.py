@@ -1,43 +1,29 @@
-"""One update of an optimizer, as a function of a recorded graph: computed at once, then kept or
-dropped at once.
-"""
+"""One update of an optimizer: found in one realization, then kept or dropped at once."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 import lazygraph as lg
-from lazygraph.extend import VARIABLE, Scan, gradients, realize_derived, scan
-from training.clipping import clip_factor, clip_grad_value, combined, norm, scaled
+from lazygraph.extend import (
+    VARIABLE,
+    Scan,
+    VarIdentity,
+    describe,
+    gradients,
+    realize_derived,
+    scan,
+)
+from training.recipe import WHOLE, Key, Recipe, UpdateGraph
 
 if TYPE_CHECKING:
     from training.optimizers.base import Optimizer, Slots
 
 Array = NDArray[Any]
-Key = tuple[Any, ...]  # what a value is: ("param", 3), ("state", 3, "exp_avg"), ("norm",) ...
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """All that the graph of an update depends on besides the recorded one: part of a plan's key.
-
-    Attributes:
-        max_norm: clip the global norm to this, or None.
-        max_value: clip elements to this, or None.
-        measured: compute the norms, also if nothing is clipped.
-        weighted: gradients are summed with weights over a window of micro-batches.
-        applied: the window ends here: divide, clip and update.
-    """
-
-    max_norm: float | None = None
-    max_value: float | None = None
-    measured: bool = False
-    weighted: bool = False
-    applied: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +39,28 @@ class Sums:
     arrays: Mapping[int, Array] = field(default_factory=dict)
 
 
+NO_SUMS = Sums()
+
+
 class Update:
     """Candidate parameters and state, computed in one realization.
 
     Args:
         optimizer: whose parameters are updated.
         found: the scan of the recorded graph.
-        recorded: gives the gradient of each parameter by its number, in tensors over that graph;
-            called only if no plan fits.
-        reached: the numbers of the parameters that may have a gradient, and the positions of
-            their leaves in the scan, or -1.
+        recorded: gives the gradient of each parameter by its number, in tensors over that
+            graph; called only if no plan fits.
+        reached: positions in the scan, or -1, and numbers of the parameters that may have a
+            gradient.
         recipe: how gradients become updates.
         sums: gradients of earlier micro-batches.
-        weight: of this micro-batch; None if `weight_tensor` says it.
-        weight_tensor: the weight as a tensor of the recorded graph.
+        weight: of this micro-batch, a number or the last tensor in `remember`.
         remember: recorded tensors to compute in the same realization.
         rate: the learning rate; by default the optimizer's.
 
-    Raises:
-        GradientError: no parameter has a gradient.
+    Attributes:
+        values: the candidates, and what was measured.
+        updated: the numbers of the parameters that are measured and changed.
     """
 
     def __init__(
@@ -80,140 +69,111 @@ class Update:
         found: Scan,
         recorded: Callable[[], dict[int, lg.Tensor]],
         reached: Sequence[tuple[int, int]],
-        recipe: Recipe = Recipe(),
-        sums: Sums = Sums(),
-        weight: float | None = 1.0,
-        weight_tensor: lg.Tensor | None = None,
+        recipe: Recipe = WHOLE,
+        sums: Sums = NO_SUMS,
+        weight: float | lg.Tensor = 1.0,
         remember: Sequence[lg.Tensor] = (),
         rate: float | None = None,
     ) -> None:
         self.optimizer = optimizer
+        self.recipe = recipe
         self.rate = optimizer.learning_rate if rate is None else rate
-        self._recipe = recipe
         self._recorded = recorded
         self._leaves = {i: found.leaves[at] for at, i in reached if at >= 0}
-        self._weight_tensor = weight_tensor
         self._slots = optimizer.state.get()
+        self._weight = weight
         numbers = sorted({i for _, i in reached} | set(sums.arrays))
-        steps = tuple(self._slots[i].step for i in numbers)
-        self._distinct_steps = tuple(sorted(set(steps)))
-        inputs = self._inputs(numbers, sums, weight)
-        # Parameters with equal counts share one input; which do so is structure, the counts not.
-        groups = tuple(self._distinct_steps.index(step) for step in steps)
-        key = (
-            type(optimizer),
-            tuple(optimizer.hyperparameters().items()),
-            tuple(reached),
-            groups,
-            recipe,
-            tuple(inputs),
-        )
-        self._group = dict(zip(numbers, groups, strict=True))
-        self._keys = list(inputs)
+        # Parameters with equal counts share one input. Which do so is structure, the counts are
+        # not.
+        steps = [self._slots[i].step for i in numbers]
+        distinct = sorted(set(steps))
+        self._groups = {i: distinct.index(s) for i, s in zip(numbers, steps, strict=True)}
+        inputs = self._inputs(distinct, sums)
+        self._keys = tuple(inputs)
         values, note = realize_derived(
-            found, self._derive, list(inputs.values()), key, remember
+            found, self._derive, list(inputs.values()), self._key(reached), remember
         )
-        keys, self.updated = note  # the numbers of parameters that are measured and changed
+        keys, self.updated = note
         self.values: dict[Key, Array] = dict(zip(keys, values, strict=True))
 
-    def _inputs(self, numbers: list[int], sums: Sums, weight: float | None) -> dict[Key, Array]:
+    def _inputs(self, steps: Sequence[int], sums: Sums) -> dict[Key, Array]:
+        """What is not part of the recorded graph, and comes anew with each run."""
         inputs: dict[Key, Any] = {}
         params = self.optimizer.params()
-        if self._recipe.applied:
+        if self.recipe.applied:
             inputs["rate",] = np.float64(self.rate)
-            for group, step in enumerate(self._distinct_steps):
+            for group, step in enumerate(steps):
                 inputs["step", group] = np.int64(step)
-            for i in numbers:
+            for i in self._groups:
                 for name, array in self._slots[i].arrays.items():
                     inputs["state", i, name] = array
                 if i not in self._leaves:
                     inputs["param", i] = params[i].cell.get()[1]
-        if self._recipe.weighted:
+        if self.recipe.weighted:
             inputs["total",] = np.float64(sums.weight)
-            if weight is not None:
-                inputs["weight",] = np.float64(weight)
-            for i in numbers:
+            if not isinstance(self._weight, lg.Tensor):
+                inputs["weight",] = np.float64(self._weight)
+            for i in self._groups:
                 if i in sums.arrays:
                     inputs["sum", i] = sums.arrays[i]
         return inputs
 
-    # The graph of the update. From here to `commit` nothing runs when a plan fits.
+    def _key(self, reached: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
+        """All that the graph of the update depends on, besides the recorded one."""
+        optimizer = self.optimizer
+        params = optimizer.params()
+        return (
+            type(optimizer),
+            tuple(optimizer.hyperparameters().items()),
+            tuple(reached),
+            # Formulas may go by the name. Specs of state and sums follow from the parameter's.
+            tuple([(optimizer.names[i], params[i].spec) for i in self._groups]),
+            tuple(self._groups.values()),
+            self.recipe,
+            self._keys,
+        )
 
     def _derive(self, placeholders: Sequence[lg.Tensor]) -> tuple[list[lg.Tensor], Any]:
+        """The graph of the update; not called when a plan fits."""
         given = dict(zip(self._keys, placeholders, strict=True))
-        fresh = self._recorded()
-        if not fresh and not any(key[0] == "sum" for key in given):
-            raise lg.errors.GradientError(
-                "a loss must depend on at least one parameter of the optimizer; got none"
-            )
-        targets: dict[Key, lg.Tensor] = {}
-        grads = self._summed(fresh, given) if self._recipe.weighted else fresh
-        if not self._recipe.applied:
-            self._measure(fresh, targets)
-            targets.update({("sum", i): g for i, g in grads.items()})
-            return list(targets.values()), (tuple(targets), tuple(sorted(fresh)))
-        total = self._measure(grads, targets)
-        named = {self.optimizer.names[i]: g for i, g in sorted(grads.items())}
-        if self._recipe.max_norm not in (None, math.inf) and total is not None:
-            named = scaled(named, clip_factor(total, self._recipe.max_norm))
-        if self._recipe.max_value is not None:
-            named = clip_grad_value(named, self._recipe.max_value)
-        self._move(named, given, targets)
-        return list(targets.values()), (tuple(targets), tuple(sorted(grads)))
-
-    def _summed(
-        self, fresh: dict[int, lg.Tensor], given: dict[Key, lg.Tensor]
-    ) -> dict[int, lg.Tensor]:
-        weight = given["weight",] if ("weight",) in given else self._weight_tensor
-        assert weight is not None
-        weight = lg.reshape(weight, ())
-        sums = {i: g * lg.astype(weight, g.dtype) for i, g in fresh.items()}
-        for key, earlier in given.items():
-            if key[0] == "sum":
-                i = key[1]
-                sums[i] = earlier + sums[i] if i in sums else earlier
-        if not self._recipe.applied:
-            return {i: g for i, g in sums.items() if i in fresh}
-        total = given["total",] + lg.astype(weight, lg.float64)
-        return {i: g / lg.astype(total, g.dtype) for i, g in sums.items()}
-
-    def _measure(
-        self, grads: dict[int, lg.Tensor], targets: dict[Key, lg.Tensor]
-    ) -> lg.Tensor | None:
-        if not self._recipe.measured or not grads:
-            return None
-        norms = [norm(g, 2.0) for _, g in sorted(grads.items())]
-        targets["norms",] = lg.stack(norms)
-        targets["norm",] = combined(norms, 2.0)
-        return targets["norm",]
-
-    def _move(
-        self,
-        grads: dict[str, lg.Tensor],
-        given: dict[Key, lg.Tensor],
-        targets: dict[Key, lg.Tensor],
-    ) -> None:
-        names = self.optimizer.names
-        numbers = [i for i in self._group if names[i] in grads]
+        weight = None
+        if self.recipe.weighted:
+            recorded = isinstance(self._weight, lg.Tensor)
+            weight = lg.reshape(self._weight if recorded else given["weight",], ())
         params = {
-            names[i]: lg.Tensor(self._leaves[i]) if i in self._leaves else given["param", i]
-            for i in numbers
+            i: lg.Tensor(self._leaves[i]) if i in self._leaves else given["param", i]
+            for i in self._groups
+            if i in self._leaves or ("param", i) in given
         }
-        state = {
-            names[i]: {
-                **{name: given["state", i, name] for name in self._slots[i].arrays},
-                "step": given["step", self._group[i]],
-            }
-            for i in numbers
-        }
-        new_params, new_state = self.optimizer.update(grads, state, params, given["rate",])
-        for i in numbers:
-            targets["param", i] = _checked(new_params[names[i]], params[names[i]], names[i])
-            for name in self._slots[i].arrays:
-                old = state[names[i]][name]
-                targets["state", i, name] = _checked(new_state[names[i]][name], old, name)
+        graph = UpdateGraph(
+            self.recipe,
+            self.optimizer,
+            self._recorded(),
+            params,
+            self._groups,
+            given,
+            weight,
+        )
+        targets, updated = graph.targets()
+        return list(targets.values()), (tuple(targets), updated)
 
-    # Keeping it.
+    @property
+    def norm(self) -> float | None:
+        """The global norm of the gradient before clipping, if this is a whole update."""
+        if not self.recipe.applied or ("norm",) not in self.values:
+            return None
+        return float(self.values["norm",])
+
+    def nonfinite(self, loss: float) -> list[str]:
+        """What of the loss and of the measured gradients is NaN or infinite, in words."""
+        bad = [] if math.isfinite(loss) else [f"a loss of {loss}"]
+        if ("norms",) in self.values:
+            sizes = self.values["norms",].tolist()
+            for i, size in zip(self.updated, sizes, strict=True):
+                if not math.isfinite(size):
+                    name = self.optimizer.names[i]
+                    bad.append(f"a gradient of {name} with the norm {size}")
+        return bad
 
     def changes(self) -> list[tuple[lg.Cell[Any], Any]]:
         """The cells to replace, and their new values."""
@@ -233,14 +193,6 @@ class Update:
         lg.replace_all(self.changes())
 
 
-def _checked(new: lg.Tensor, old: lg.Tensor, name: str) -> lg.Tensor:
-    if (new.shape, new.dtype) != (old.shape, old.dtype):
-        raise lg.errors.ShapeError(
-            f"an update must keep the spec of {name}, {old.node.spec}; got {new.node.spec}"
-        )
-    return new
-
-
 def leaves_of(optimizer: "Optimizer", found: Scan) -> list[tuple[int, int]]:
     """Where the parameters stand in a recorded graph: pairs of a leaf's position and a number.
 
@@ -251,14 +203,14 @@ def leaves_of(optimizer: "Optimizer", found: Scan) -> list[tuple[int, int]]:
     reached = []
     for position, leaf in enumerate(found.leaves):
         if leaf.op is VARIABLE:
-            identity: Any
             identity, version = leaf.params
-            i = optimizer.index_of.get(identity)
+            i = optimizer.index_of.get(cast(VarIdentity, identity))
             if i is not None:
                 if version != params[i].version:
                     raise lg.errors.GradientError(
-                        f"a loss must be built from the present parameters; {params[i].name} is "
-                        f"at version {params[i].version}, the loss uses version {version}"
+                        f"a loss must be built from the present parameters; "
+                        f"{params[i].name} is at version {params[i].version}, "
+                        f"the loss uses version {version}"
                     )
                 reached.append((position, i))
     return reached
@@ -267,25 +219,29 @@ def leaves_of(optimizer: "Optimizer", found: Scan) -> list[tuple[int, int]]:
 def gradients_at(
     loss: lg.Tensor, found: Scan, reached: Sequence[tuple[int, int]]
 ) -> dict[int, lg.Tensor]:
-    """The gradient of each parameter that the loss depends on, by its number."""
+    """The gradient of each parameter that the loss depends on, by its number.
+
+    Raises:
+        GradientError: there is none.
+    """
     wanted = {found.leaves[position]: i for position, i in reached}
     total = gradients(loss, None, wanted)
-    return {i: total[leaf] for leaf, i in wanted.items() if leaf in total}
+    found_gradients = {i: total[leaf] for leaf, i in wanted.items() if leaf in total}
+    if not found_gradients:
+        error = lg.errors.GradientError(
+            "a loss must depend on at least one parameter of the optimizer; got none"
+        )
+        error.add_note(f"  {loss.node.spec} built at {describe(loss.node.source)}")
+        raise error
+    return found_gradients
 
 
-def update_of_loss(
-    optimizer: "Optimizer", loss: lg.Tensor, recipe: Recipe = Recipe()
-) -> Update:
+def update_of_loss(optimizer: "Optimizer", loss: lg.Tensor) -> Update:
     """The update that follows from a loss."""
     found = scan([loss.node], through_remembered=True)
     reached = leaves_of(optimizer, found)
     return Update(
-        optimizer,
-        found,
-        lambda: gradients_at(loss, found, reached),
-        reached,
-        recipe,
-        remember=[loss],
+        optimizer, found, lambda: gradients_at(loss, found, reached), reached, remember=[loss]
     )
 
 

@@ -16,13 +16,15 @@ _NONE, _FLOAT = Coerce.NONE, Coerce.FLOAT
 
 def differ(op: Op, specs: Sequence[Spec]) -> bool:
     """Whether operands of these specs need to be converted for the op."""
-    if op.coerce is _NONE:
+    coerce = op.coerce
+    if coerce is _NONE:
         return False
     dtype = specs[-1].dtype
-    for spec in specs[op.coerce_from : -1]:
-        if spec.dtype is not dtype:
-            return True
-    return op.coerce is _FLOAT and dtype.category != FLOATING
+    if len(specs) > 1:
+        for spec in specs[op.coerce_from :] if op.coerce_from else specs:
+            if spec.dtype is not dtype:
+                return True
+    return coerce is _FLOAT and dtype.category != FLOATING
 
 
 def common_dtype(op: Op, operands: Sequence[Node | Scalar]) -> DType | None:
@@ -30,14 +32,14 @@ def common_dtype(op: Op, operands: Sequence[Node | Scalar]) -> DType | None:
     if op.coerce is _NONE:
         return None
     dtype: DType | None = None
-    scalars: list[Scalar] = []
-    for x in operands[op.coerce_from :]:
-        if not isinstance(x, Node):
+    scalars = []
+    for x in operands[op.coerce_from :] if op.coerce_from else operands:
+        if type(x) is not Node:
             scalars.append(x)
         elif x.spec.dtype is not dtype:
             dtype = x.spec.dtype if dtype is None else promote(dtype, x.spec.dtype)
     for scalar in scalars:
-        dtype = scalar_dtype(scalar, dtype)
+        dtype = scalar_dtype(scalar, dtype)  # type: ignore[arg-type]
     if op.coerce is _FLOAT and dtype is not None and dtype.category != FLOATING:
         return DEFAULT_FLOAT
     return dtype

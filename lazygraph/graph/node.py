@@ -57,7 +57,7 @@ class Node:
         self.params = params
         self.spec = spec
         self.id: int = next_id()
-        self.source: Line = capture() if line is None else line
+        self.source: Line = capture(3) if line is None else line
         self.scope = scope
         self.value = value
 

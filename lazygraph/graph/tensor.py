@@ -202,10 +202,14 @@ class Tensor(Operators):
 
     @staticmethod
     def _apply(name: str, *operands: Any) -> "Tensor":
-        for operand in operands:
-            if type(operand) is not Tensor and not _acceptable(operand):
-                return NotImplemented  # type: ignore[no-any-return]
-        return apply(OPS[name], *operands)
+        try:
+            return apply(OPS[name], *operands)
+        except UnsupportedOperand:
+            return NotImplemented  # type: ignore[no-any-return]
+
+
+class UnsupportedOperand(TypeError):
+    """An operand that is no tensor and cannot become one; Python then asks the other operand."""
 
 
 class TensorSource(Protocol):
@@ -242,11 +246,12 @@ def apply(op: Op, *operands: TensorLike, params: Params = ()) -> Tensor:
     for x in operands:
         if type(x) is not Tensor:
             break
-        inputs.append(x.node)
-        specs.append(x.node.spec)
-    if len(specs) != len(operands) or differ(op, specs):
+        node = x.node
+        inputs.append(node)
+        specs.append(node.spec)
+    if len(specs) != len(operands) or (specs and differ(op, specs)):
         inputs = _coerced(op, operands)
-        specs = [x.spec for x in inputs]
+        specs = [node.spec for node in inputs]
     try:
         spec = op.infer(*specs, **op.named(params)) if params else op.infer(*specs)
     except LazyGraphError as error:
@@ -258,23 +263,17 @@ def apply(op: Op, *operands: TensorLike, params: Params = ()) -> Tensor:
 
 
 def _coerced(op: Op, operands: tuple[TensorLike, ...]) -> list[Node]:
-    given: list[Any] = [x if type(x) in SCALARS else as_tensor(x).node for x in operands]
+    given: list[Any] = []
+    for x in operands:
+        given.append(x if type(x) in SCALARS else as_tensor(x).node)
     dtype = common_dtype(op, given)
-    nodes = []
     for i, x in enumerate(given):
         wanted = dtype if i >= op.coerce_from else None
-        if not isinstance(x, Node):
-            nodes.append(scalar_node(x, wanted or scalar_dtype(x, None)))
-        elif wanted is None or x.spec.dtype is wanted:
-            nodes.append(x)
-        else:
-            nodes.append(apply(OPS["astype"], Tensor(x), params=(wanted,)).node)
-    return nodes
-
-
-def _acceptable(operand: Any) -> bool:
-    kind = type(operand)
-    return kind in SCALARS or isinstance(operand, _ARRAYS) or hasattr(kind, "tensor")
+        if type(x) is not Node:
+            given[i] = scalar_node(x, wanted or scalar_dtype(x, None))
+        elif wanted is not None and x.spec.dtype is not wanted:
+            given[i] = apply(OPS["astype"], Tensor(x), params=(wanted,)).node
+    return given
 
 
 def as_tensor(x: Any, beside: DType | None = None) -> Tensor:
@@ -287,6 +286,6 @@ def as_tensor(x: Any, beside: DType | None = None) -> Tensor:
         return Tensor(data_node(owned_array(x)))
     if hasattr(type(x), "tensor"):
         return x.tensor()  # type: ignore[no-any-return]
-    raise TypeError(
+    raise UnsupportedOperand(
         f"an operand must be a Tensor, a Var, a NumPy array or a Python number; got {x!r}"
     )

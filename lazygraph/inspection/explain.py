@@ -187,7 +187,7 @@ def _changes(plan: Plan, broken: list[int], found: Scan, number: dict[Node, int]
 def _difference(found: Scan, number: dict[Node, int]) -> str:
     """What differs from the cached plan whose key is most like this one."""
     now = current()
-    keys = cache.keys()
+    keys = cache.keys()[::-1]  # of equally close ones, the one used last
     rest = [(key, settings) for key, extra, settings in keys if extra is None]
     if not rest:
         return "there is none for a realization yet"

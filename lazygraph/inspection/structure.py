@@ -77,19 +77,20 @@ def differences(found: Scan, other: tuple[Any, ...], number: Mapping[Node, int])
     ours, theirs = read_key(found.key), read_key(other)
     nodes = list(found.order)
     names = [f"%{number[node]}" for node in nodes]
+    pairs = enumerate(zip(ours, theirs, strict=False))
+    at = [i for i, (new, old) in pairs if new != old]
     words = [
-        f"{'leaf' if new.op is None else 'node'} {names[i]}: {_instead(new, old, names)} "
+        f"{'node' if ours[i].op else 'leaf'} {names[i]}: {_instead(ours[i], theirs[i], names)} "
         f"({describe(nodes[i].source, with_text=False)})"
-        for i, (new, old) in enumerate(zip(ours, theirs, strict=False))
-        if new != old
+        for i in at[:_MOST_DIFFERENCES]
     ]
     if len(ours) != len(theirs):
         return [*words[:1], f"{len(ours)} nodes instead of {len(theirs)}"]
     if not words:
         now, then = (_list(key[-1], names) for key in (found.key, other))
         return [f"targets {now} instead of {then}"]
-    more = len(words) - _MOST_DIFFERENCES
-    return words[:_MOST_DIFFERENCES] + ([f"{more} more nodes"] if more > 0 else [])
+    more = len(at) - len(words)
+    return words + ([f"{more} more nodes"] if more else [])
 
 
 def _instead(new: Entry, old: Entry, names: Sequence[str]) -> str:

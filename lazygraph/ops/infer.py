@@ -43,7 +43,10 @@ def broadcast(first: Spec, *others: Spec) -> Spec:
     for x in others:
         if x.shape != shape:
             shape = broadcast_shapes(shape, x.shape)
-    return first if shape is first.shape else Spec(shape, first.dtype)
+    for x in (first, *others):
+        if x.shape is shape:
+            return x
+    return Spec(shape, first.dtype)
 
 
 def arithmetic(first: Spec, *others: Spec) -> Spec:
@@ -52,7 +55,10 @@ def arithmetic(first: Spec, *others: Spec) -> Spec:
         raise DTypeError(
             "arithmetic needs numbers; got bool (use the logical functions, or astype)"
         )
-    return broadcast(first, *others)
+    for x in others:
+        if x.shape != first.shape:
+            return broadcast(first, *others)
+    return first
 
 
 def comparison(*operands: Spec) -> Spec:

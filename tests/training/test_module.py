@@ -1,4 +1,4 @@
-"""Modules find their parameters, name them and their nodes, and take a whole state or nothing."""
+"""Modules find their parameters, name them and their nodes, and take a state whole or not."""
 
 import copy
 import pickle
@@ -129,7 +129,7 @@ class TestScopes:
     X = lg.ones((2,))
 
     def test_are_the_paths_of_the_modules(self) -> None:
-        # The last one called, `same`, is `scales.1`: as in `parameters`, the first place counts.
+        # The last one called, `same`, is `scales.1`: the first place counts.
         expected = ["", "scales.0", "scales.1", "named.left.0", "last", "scales.1"]
         assert scopes(Tower()(self.X)) == expected
         nested = [f"tower.{path}".rstrip(".") for path in expected]
@@ -191,7 +191,7 @@ class TestState:
     def test_is_read_only_and_does_not_change(self) -> None:
         scale = Scale([1.0, 2.0])
         state = scale.state_dict()
-        scale.factor.assign([7.0, 8.0])
+        scale.factor.assign(np.array([7.0, 8.0]))
         assert state["factor"].tolist() == [1.0, 2.0]
         with pytest.raises(ValueError, match="read-only"):
             state["factor"][0] = 0.0
@@ -329,5 +329,5 @@ class TestCopies:
         x = lg.Var("x", [1.0, 2.0])
         y = 2.0 * x
         other = copied(y)
-        x.assign([5.0, 6.0])
+        x.assign(np.array([5.0, 6.0]))
         assert y.tolist() == other.tolist() == [2.0, 4.0]

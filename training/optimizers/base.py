@@ -25,12 +25,12 @@ class Optimizer(ABC):
     """An algorithm that moves parameters against their gradients.
 
     A subclass gives its numbers (`hyperparameters`), the first state of a parameter (`initial`)
-    and one formula (`rule`). All of it is pure: `update` maps gradients, state and parameters to
-    new ones, lazily, and a step commits the results at once.
+    and one formula (`rule`). All of it is pure: `update` maps gradients, state and parameters
+    to new ones, lazily, and a step commits the results at once.
 
     Args:
-        params: the parameters: a list of Vars, or a mapping to them as a module's `parameters()`
-            gives it. A Var that occurs twice counts once.
+        params: the parameters: a list of Vars, or a mapping to them as a module's
+            `parameters()` gives it. A Var that occurs twice counts once.
         lr: the learning rate, not negative.
 
     Raises:
@@ -52,7 +52,8 @@ class Optimizer(ABC):
         super().__init_subclass__(**options)
         if "step" in vars(cls) and "update" not in vars(cls):
             raise TypeError(
-                f"{cls.__name__} must define `update` with `step`: a training loop calls `update`"
+                f"{cls.__name__} must define `update` with `step`: "
+                "a training loop calls `update`"
             )
 
     @abstractmethod
@@ -74,8 +75,8 @@ class Optimizer(ABC):
         Args:
             name: the parameter's name.
             g: its gradient, of its spec.
-            state: its arrays, as `initial` named them, and `step`, int64 of shape (), the number
-                of updates before this one.
+            state: its arrays, as `initial` named them, and `step`, int64 of shape (), the
+                number of updates before this one.
             p: its value.
             lr: the learning rate, float64 of shape ().
         """
@@ -143,12 +144,15 @@ class Optimizer(ABC):
         update_of_loss(self, loss).commit()
 
     def state_dict(self) -> dict[str, Any]:
-        """What is needed to go on: the rate, and the state of each parameter by its name."""
+        """What is needed to go on: the rate, and the state of each parameter by its name.
+
+        Arrays in it are read-only, and no later step changes them.
+        """
         return {
             "algorithm": type(self).__name__,
             "learning_rate": self.learning_rate,
             "state": {
-                var.name: {"step": slots.step, **slots.arrays}
+                var.name: {"step": slots.step, **_read_only(slots.arrays)}
                 for var, slots in zip(self._params, self.state.get(), strict=True)
             },
         }
@@ -198,6 +202,13 @@ def _distinct(params: Iterable[lg.Var] | Mapping[str, lg.Var]) -> tuple[lg.Var, 
     if not by_name:
         raise ValueError("an optimizer needs at least one parameter; got none")
     return tuple(by_name.values())
+
+
+def _read_only(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    views = {name: array.view() for name, array in arrays.items()}
+    for view in views.values():
+        view.flags.writeable = False
+    return views
 
 
 def checked(name: str, value: float, below: float = float("inf")) -> float:

@@ -1,0 +1,40 @@
+"""What a training loop accepts, and errors that say what it got instead."""
+
+import math
+
+import lazygraph as lg
+from lazygraph.extend import describe
+
+
+def check_loss(loss: lg.Tensor) -> None:
+    """Refuse what is not a floating tensor of one element."""
+    error: Exception | None = None
+    if not isinstance(loss, lg.Tensor):
+        raise TypeError(f"a loss must be a Tensor; got {loss!r}")
+    if loss.size != 1:
+        error = lg.errors.ShapeError(f"a loss must hold one element; got {loss.node.spec}")
+    elif not loss.dtype.is_floating:
+        error = lg.errors.GradientError(f"a loss must be floating; got {loss.node.spec}")
+    if error is not None:
+        error.add_note(f"  {loss.node.spec} built at {describe(loss.node.source)}")
+        raise error
+
+
+def check_weight(weight: float) -> None:
+    """Refuse what cannot be the weight of a micro-batch."""
+    if not 0.0 <= weight < math.inf:
+        raise ValueError(f"weight must be a number in [0, inf); got {weight}")
+
+
+def bound(name: str, value: float | None) -> float | None:
+    """A number that is not negative, or None."""
+    if value is not None and not value >= 0.0:
+        raise ValueError(f"{name} must not be negative; got {value}")
+    return None if value is None else float(value)
+
+
+def count(name: str, value: int) -> int:
+    """A positive integer."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} must be a positive integer; got {value!r}")
+    return value
