@@ -14,6 +14,7 @@ from training.models import GPT, MLP
 from training.module import Module
 from training.optimizers import SGD, Adam, AdamW, Optimizer
 from training.outcome import StepOutcome
+from training.plain_loop import train
 from training.plots import loss_plot
 from training.schedules import (
     ConstantSchedule,
@@ -75,4 +76,5 @@ __all__ = [
     "mse_loss",
     "read_text",
     "save_weights",
+    "train",
 ]

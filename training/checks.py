@@ -1,6 +1,7 @@
 """What a training loop accepts, and errors that say what it got instead."""
 
 import math
+from typing import Any
 
 import lazygraph as lg
 from lazygraph.extend import describe
@@ -33,8 +34,8 @@ def bound(name: str, value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def count(name: str, value: int) -> int:
+def count(name: str, value: Any) -> int:
     """A positive integer."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{name} must be a positive integer; got {value!r}")
-    return value
+    return int(value)

@@ -1,6 +1,5 @@
 """The bookkeeping that every training script rewrites, around one realization a step."""
 
-import math
 import time
 from collections.abc import Sequence
 from typing import Any

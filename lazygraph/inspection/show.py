@@ -1,7 +1,5 @@
 """One tensor as text, for `repr`."""
 
-import math
-
 import numpy as np
 
 from lazygraph.graph.node import Value
@@ -9,7 +7,7 @@ from lazygraph.graph.tensor import Tensor
 from lazygraph.source import describe
 
 _FULL = 20  # elements: a value up to this size is shown whole
-_MOST = 100  # elements that a value with its axes cut short may show
+_LINE = 75  # characters behind the spec
 
 
 def render(tensor: Tensor) -> str:
@@ -26,21 +24,21 @@ def _elements(value: Value, before: str) -> str:
     """As NumPy prints them; of many, the ends of each axis, or of all elements in a row."""
     if value.ndim == 0:
         return str(value[()])
-    edge = next(
-        (n for n in (3, 1) if math.prod(min(2 * n, k) for k in value.shape) <= _MOST), 0
-    )
-    if value.size > _FULL and not edge:
-        first, last = value.flat[:3], value.flat[value.size - 3 :]
-        return f"{_printed(first, '', 3)[:-1]} ... {_printed(last, '', 3)[1:]}"
-    return _printed(value, before, edge or 3)
+    if value.ndim > 3 and value.size > _FULL:
+        # Three at each end will be shown, and dots for the one between them.
+        places = (0, 1, 2, 3, *range(value.size - 3, value.size))
+        row = [value[np.unravel_index(i, value.shape)] for i in places]
+        return _printed(np.asarray(row), before, threshold=0)
+    return _printed(value, before)
 
 
-def _printed(value: Value, before: str, edge: int) -> str:
+def _printed(value: Value, before: str, threshold: int = _FULL) -> str:
     return np.array2string(
         value,
+        max_line_width=len(before) + _LINE,
         prefix=before,
         suffix=")",
-        threshold=_FULL,
-        edgeitems=edge,
+        threshold=threshold,
+        edgeitems=3 if value.ndim < 3 else 1,
         formatter={"bool": str},
     )

@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from lazygraph.dtypes import DType
+from lazygraph.ops.exponentiation import power
 from lazygraph.ops.special import erf
 
 S = TypeVar("S")
@@ -63,7 +64,6 @@ class NumpyScalars:
     negative = staticmethod(np.negative)
     absolute = staticmethod(np.absolute)
     sign = staticmethod(np.sign)
-    power = staticmethod(np.power)
     maximum = staticmethod(np.maximum)
     minimum = staticmethod(np.minimum)
     exp = staticmethod(np.exp)
@@ -87,6 +87,12 @@ class NumpyScalars:
     @staticmethod
     def constant(value: float, like: Array) -> Array:
         return like.dtype.type(value)  # type: ignore[no-any-return]
+
+    @staticmethod
+    def power(a: Array, b: Array) -> Array:
+        out = np.empty(np.broadcast_shapes(a.shape, b.shape), a.dtype)
+        power(a, b, out)
+        return out
 
     @staticmethod
     def erf(x: Array) -> Array:

@@ -7,7 +7,7 @@ import numpy as np
 
 from lazygraph.graph.op import Coerce, Kind, Op
 from lazygraph.graph.tensor import Tensor, TensorLike, apply
-from lazygraph.ops import infer, special
+from lazygraph.ops import exponentiation, infer, special
 from lazygraph.ops.arithmetic import multiply_no_nan, reciprocal
 from lazygraph.ops.comparison import REALS, logical_and, where
 from lazygraph.ops.record import define
@@ -171,10 +171,9 @@ def _power_gradient(g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> list[Tensor]:
 POWER = define(
     "power",
     infer=infer.arithmetic,
-    evaluate=np.power,
+    evaluate=exponentiation.power,
     gradient=_power_gradient,
     emit=lambda k, a, b: k.power(a, b),
     kind=Kind.POINTWISE,
-    in_place=True,
     domain=(POSITIVE, REALS),
 )

@@ -90,7 +90,7 @@ def _read_attributes(tokens: Iterator[str]) -> dict[str, str]:
 def _decoded(text: str) -> str:
     """What Mermaid draws for a label, in which all that it might take for syntax is a code."""
     plain = re.sub(r"<br/>|#\d+;", "", text)
-    assert not re.search(r"[\"<>&#;:*`(){}|$\\]", plain), plain
+    assert not re.search(r"[\"<>&#;:*`(){}|$\\]|\b_|_\b", plain), plain
     lines = text.split("<br/>")
     return "\n".join(re.sub(r"#(\d+);", lambda code: chr(int(code[1])), x) for x in lines)
 

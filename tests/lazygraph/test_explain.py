@@ -1,7 +1,8 @@
 """An explanation tells the plan that will run, and why it had to be built."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +10,6 @@ import pytest
 import lazygraph as lg
 from lazygraph import plan
 from lazygraph.extend import realize_derived
-from lazygraph.graph.node import Node
 from lazygraph.inspection.structure import read_key
 
 
@@ -49,7 +49,7 @@ def test_a_cached_plan_is_said_to_be_one() -> None:
     assert (first.cached, second.cached) == (False, True)
     assert first.difference == "there is none for a realization yet"
     assert second.difference == ""
-    assert first.steps == second.steps or first.steps[0].line != second.steps[0].line
+    assert first.steps == second.steps
     before = lg.stats()
     lg.explain(lg.exp(data(3)))
     assert lg.stats().plans_built == before.plans_built
@@ -58,8 +58,9 @@ def test_a_cached_plan_is_said_to_be_one() -> None:
 
 def test_rules_are_told_with_how_often_they_fired() -> None:
     x = data(3)
-    told = lg.explain(-(-((x * 1.0) * 1.0)) + lg.exp(x) + lg.exp(x))
-    assert dict(told.rewrites) == {"x * 1 -> x": 2, "--x -> x": 1, "twins merged": 2}
+    y = -((x * 1.0) * 1.0)
+    told = lg.explain(lg.exp(-y) * lg.exp(x))
+    assert dict(told.rewrites) == {"x * 1 -> x": 2, "--x -> x": 1, "twins merged": 1}
     assert told.passes[:2] == ("canonical", "fold")
     assert told.guarded == 2
 
@@ -121,11 +122,6 @@ PAIRS: dict[str, Pair] = {
         lambda: lg.exp(lg.exp(lg.tanh(X))),
         "4 nodes instead of 3",
     ),
-    "computed": (
-        lambda: lg.exp(X) @ Y,
-        lambda: lg.exp(X).realize() @ Y,
-        "leaf %1: data float32[2, 2] instead of data float32[2, 2]",
-    ),
 }
 
 
@@ -163,11 +159,8 @@ def test_of_many_differences_the_first_ones_are_told() -> None:
 
     lg.explain(many(lg.tanh))
     *first, last = lg.explain(many(lg.exp)).difference.split("; ")
-    assert [words[:30] for words in first] == [
-        f"node %{i}: exp instead of tanh" for i in (1, 2, 3)
-    ] or [words.split(" (")[0] for words in first] == [
-        f"node %{i}: exp instead of tanh" for i in (1, 2, 3)
-    ]
+    said = [words.split(" (")[0] for words in first]
+    assert said == [f"node %{i}: exp instead of tanh" for i in (1, 2, 3)]
     assert last == "2 more nodes"
 
 
@@ -175,7 +168,7 @@ def test_the_settings_may_be_what_differs() -> None:
     lg.explain(lg.exp(X))
     with lg.using(verify=True):
         told = lg.explain(lg.exp(X))
-    assert told.difference == "the setting verify_passes is True instead of False"
+    assert re.fullmatch(r"the setting \w+ is True instead of False", told.difference)
 
 
 def test_a_python_scalar_that_the_plan_relied_on_is_told_once() -> None:
@@ -239,21 +232,19 @@ def test_of_many_steps_the_first_ones_are_printed() -> None:
     assert str(told).endswith("\n  and 40 more steps")
 
 
-def ambiguous(remembered: int) -> tuple[lg.Tensor, list[Node]]:
-    """Graphs whose keys would be equal if a remembered inner node were written like a leaf."""
+def ambiguous(remembered: int) -> lg.Tensor:
+    # The keys of the two would be equal if a remembered inner node were written like a leaf.
     c = data(2)
     a = lg.exp(c)
     b, d = lg.asarray(np.full(2, 5, np.float32)), lg.tanh(a)
     (a, d)[remembered].realize()
-    y = lg.concat([a, d, b] if remembered == 0 else [a, b, d])
-    return y, [x.node for x in (c, a, b, d, y)]
+    return lg.concat([a, d, b] if remembered == 0 else [a, b, d])
 
 
 @pytest.mark.parametrize("through_remembered", [False, True])
 @pytest.mark.parametrize("remembered", [0, 1])
 def test_a_key_can_be_read_back(through_remembered: bool, remembered: int) -> None:
-    y, _ = ambiguous(remembered)
-    found = plan.scan([y.node], through_remembered)
+    found = plan.scan([ambiguous(remembered).node], through_remembered)
     entries = read_key(found.key)
     assert len(entries) == len(found.order)
     for node, entry in zip(found.order, entries, strict=True):
@@ -266,9 +257,13 @@ def test_a_key_can_be_read_back(through_remembered: bool, remembered: int) -> No
             assert entry.operands == tuple(found.order[x] for x in node.inputs)
 
 
+def the_same(y: lg.Tensor, _: Sequence[lg.Tensor]) -> tuple[list[lg.Tensor], None]:
+    return [y], None
+
+
 def test_a_remembered_node_is_not_taken_for_a_leaf_that_follows_it() -> None:
     for remembered in (0, 1):
-        y, _ = ambiguous(remembered)
+        y = ambiguous(remembered)
         found = plan.scan([y.node], through_remembered=True)
-        (value,), _ = realize_derived(found, lambda _, y=y: ([y], None), [], "test")
+        (value,), _ = realize_derived(found, partial(the_same, y), [], "test")
         assert value.tolist() == y.tolist()

@@ -33,8 +33,8 @@ def test_a_huge_value_is_shown_in_part(shape: tuple[int, ...]) -> None:
     text = repr(lg.asarray(np.ones(shape, np.int8)))
     assert text.startswith(f"Tensor(int8[{', '.join(map(str, shape))}] = [")
     assert " ... " in text
-    assert text.count("1 ") <= 100
-    assert len(text) < 2000
+    assert text.count("1", text.index("=")) <= 36
+    assert len(text) < 500
 
 
 def test_a_pending_tensor_shows_what_and_where_it_is() -> None:

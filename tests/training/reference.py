@@ -20,16 +20,19 @@ def below(state: State, path: str) -> dict[str, Array]:
 
 
 def linear(state: State, x: Array) -> Array:
-    return np.einsum("...i,io->...o", x, state["weight"]) + state.get("bias", 0.0)
+    y: Array = np.einsum("...i,io->...o", x, state["weight"])
+    return y + state["bias"] if "bias" in state else y
 
 
 def layer_norm(state: State, x: Array) -> Array:
-    y = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
-    return y * state["weight"] + state.get("bias", 0.0)
+    y: Array = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+    y = y * state["weight"]
+    return y + state["bias"] if "bias" in state else y
 
 
 def gelu(x: Array) -> Array:
-    return 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0)))
+    below_x: Array = _erf(x / math.sqrt(2.0))
+    return 0.5 * x * (1.0 + below_x)
 
 
 def attention(state: State, x: Array, heads: int) -> Array:
@@ -65,7 +68,8 @@ def gpt(state: State, ids: Array, heads: int, head: Array | None = None) -> Arra
     for i in range(depth):
         x = block(below(state, f"blocks.{i}"), x, heads)
     table = state["wte.weight"] if head is None else head
-    return np.einsum("bti,vi->btv", layer_norm(below(state, "ln_f"), x), table)
+    logits: Array = np.einsum("bti,vi->btv", layer_norm(below(state, "ln_f"), x), table)
+    return logits
 
 
 def cross_entropy(logits: Array, targets: Array) -> float:
