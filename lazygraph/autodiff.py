@@ -183,7 +183,9 @@ def grad(
     many: Any = list(xs.values()) if isinstance(xs, Mapping) else xs
     single = isinstance(many, Node | Tensor | Var)
     keys: list[Key] = [many] if single else list(many)
-    leaves = _by_identity(postorder([y.node])) if any(isinstance(key, Var) for key in keys) else {}
+    leaves = (
+        _by_identity(postorder([y.node])) if any(isinstance(key, Var) for key in keys) else {}
+    )
     nodes = [_leaf(key, leaves) for key in keys]
     given = None if upstream is None else as_tensor(upstream, y.dtype)
     found = GradientMap(gradients(y, given, set(nodes)))

@@ -14,7 +14,7 @@ from lazygraph.ops import infer
 from lazygraph.ops.arithmetic import multiply_no_nan
 from lazygraph.ops.record import define
 from lazygraph.ops.spread import constant
-from lazygraph.passes.rewrite import Known, Rule, rule
+from lazygraph.passes.rewrite import Known, Rule, apply_rules, rule
 from lazygraph.plan import Scan, scan
 from lazygraph.realization import realize_derived
 from lazygraph.source import describe, hide_frames
@@ -36,6 +36,7 @@ __all__ = [
     "TensorLike",
     "VarIdentity",
     "apply",
+    "apply_rules",
     "as_tensor",
     "constant",
     "define",

@@ -1,8 +1,8 @@
 """Plans: found by the structure of what is asked for, built when there is none."""
 
 import threading
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -90,14 +90,14 @@ class Plan:
         program: the compiled steps.
         guards: positions of leaves and the bits that the plan relies on.
         opaque: positions of Python scalars whose values it did not look at.
-        counts: how often each rule fired.
+        counts: for each pass, how often each of its rules fired.
         note: what the caller that derived the targets wants to know of them in each run.
     """
 
     program: Program
     guards: tuple[tuple[int, bytes], ...]
     opaque: frozenset[int]
-    counts: Counter[str]
+    counts: Mapping[str, Mapping[str, int]]
     note: Any = None
 
     def broken(self, leaves: Sequence[Node]) -> list[int]:

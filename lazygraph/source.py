@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FrameType
 
 _SHOWN_FOLDERS: list[str] = []
 _HIDDEN_FOLDERS = [os.path.dirname(os.path.abspath(__file__)) + os.sep]
@@ -34,6 +34,9 @@ class _Visible(dict[str, bool]):
     """Whether the frames of a file are the user's, decided once a file."""
 
     def __missing__(self, filename: str) -> bool:
+        if filename.startswith("<frozen "):  # what starts a program, such as runpy
+            self[filename] = False
+            return False
         path = filename if filename.startswith("<") else os.path.abspath(filename)
         hidden = any(path.startswith(folder) for folder in _HIDDEN_FOLDERS)
         self[filename] = not hidden or any(path.startswith(f) for f in _SHOWN_FOLDERS)
@@ -71,7 +74,14 @@ def capture(above: int = 1) -> Line:
     frame = sys._getframe(above)
     while not _visible[frame.f_code.co_filename]:
         if frame.f_back is None:
-            break
+            return _outside(sys._getframe(above))
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
+
+
+def _outside(frame: FrameType) -> Line:
+    """The innermost line outside of this package, where libraries built on it run alone."""
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HIDDEN_FOLDERS[0]):
         frame = frame.f_back
     return frame.f_code, frame.f_lasti
 

@@ -1,6 +1,7 @@
 """Text as a sequence of small integers, one a character."""
 
 import os
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,7 @@ class CharacterVocabulary:
         if "".join(sorted(set(self.characters))) != self.characters:
             raise ValueError(
                 f"the characters of a vocabulary must be sorted and distinct, "
-                f"got {self.characters!r}"
+                f"got {reprlib.repr(self.characters)}"
             )
 
     @classmethod

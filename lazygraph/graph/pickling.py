@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from lazygraph.graph.engine import OPS
 from lazygraph.graph.node import Node
 from lazygraph.graph.walk import postorder
@@ -32,7 +34,7 @@ def unflatten(rows: list[tuple[Any, ...]]) -> Node:
     for name, operands, params, spec, source, scope, value in rows:
         node = Node(OPS[name], tuple(nodes[i] for i in operands), params, spec, value)
         node.source, node.scope = source, scope
-        if value is not None:
+        if isinstance(value, np.ndarray):
             value.flags.writeable = False
         nodes.append(node)
     return nodes[-1]

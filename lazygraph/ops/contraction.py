@@ -1,10 +1,13 @@
 """Products summed over a shared axis."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from lazygraph.errors import ShapeError
+from lazygraph.graph.node import Value
 from lazygraph.graph.op import Kind, Sample
 from lazygraph.graph.spec import Spec
 from lazygraph.graph.tensor import Tensor, TensorLike, apply
@@ -69,10 +72,21 @@ def _rows(x: Tensor) -> int:
     return math.prod(x.shape[:-1])
 
 
+def _matmul(a: Value, b: Value, out: Value) -> None:
+    # NumPy would take a routine of its own for x @ x.T, which sums in another order.
+    if _are_transposes(a, b) and np.may_share_memory(a, b):
+        b = b.copy(order="K")
+    np.matmul(a, b, out)
+
+
+def _are_transposes(a: Value, b: Value) -> bool:
+    return a.shape[-2:] == b.shape[:-3:-1] and a.strides[-2:] == b.strides[:-3:-1]
+
+
 MATMUL = define(
     "matmul",
     infer=_matmul_spec,
-    evaluate=np.matmul,
+    evaluate=_matmul,
     gradient=_matmul_gradient,
     kind=Kind.CONTRACTION,
     samples=lambda rng: [
@@ -87,5 +101,48 @@ MATMUL = define(
         Sample((rng.standard_normal((3,)), rng.standard_normal((5, 3, 4)))),
         Sample((rng.standard_normal((5, 2, 3)), rng.standard_normal((3,)))),
         Sample((np.zeros((2, 0)), np.zeros((0, 3)))),
+    ],
+)
+
+# Which operands are read by columns. Recorded graphs hold `matmul` and transposed operands; a
+# pass makes these of them, so that whatever becomes of the operand, its product reads it so.
+Turned = tuple[bool, bool]
+
+
+def _as_meant(operands: Sequence[Any], turned: Turned) -> list[Any]:
+    return [x.mT if t else x for x, t in zip(operands, turned, strict=True)]
+
+
+def _turned_spec(a: Spec, b: Spec, turned: Turned) -> Spec:
+    for x, t in zip((a, b), turned, strict=True):
+        if t and len(x.shape) < 2:
+            raise ShapeError(f"a turned operand needs at least two axes; got {x.shape}")
+    a, b = (
+        Spec((*x.shape[:-2], *x.shape[:-3:-1]), x.dtype) if t else x
+        for x, t in zip((a, b), turned, strict=True)
+    )
+    return _matmul_spec(a, b)
+
+
+def _turned_gradient(
+    g: Tensor, y: Tensor, a: Tensor, b: Tensor, turned: Turned
+) -> list[Tensor]:
+    return _as_meant(_matmul_gradient(g, y, *_as_meant((a, b), turned)), turned)
+
+
+TURNED_MATMUL = define(
+    "turned_matmul",
+    infer=_turned_spec,
+    evaluate=lambda a, b, out, turned: _matmul(*_as_meant((a, b), turned), out),
+    gradient=_turned_gradient,
+    kind=Kind.CONTRACTION,
+    params=("turned",),
+    samples=lambda rng: [
+        Sample((rng.standard_normal((3, 2)), rng.standard_normal((3, 4))), ((True, False),)),
+        Sample((rng.standard_normal((2, 3)), rng.standard_normal((4, 3))), ((False, True),)),
+        Sample((rng.standard_normal((3, 2)), rng.standard_normal((4, 3))), ((True, True),)),
+        Sample((rng.standard_normal((5, 2, 3)), rng.standard_normal((4, 3))), ((False, True),)),
+        Sample((rng.standard_normal((3, 2)), rng.standard_normal((3,))), ((True, False),)),
+        Sample((rng.standard_normal((2, 0)), np.zeros((3, 0))), ((False, True),)),
     ],
 )

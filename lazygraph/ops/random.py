@@ -36,7 +36,8 @@ def _enter_child() -> None:
     _forks, _lock = 0, threading.Lock()
 
 
-os.register_at_fork(before=_count_fork, after_in_child=_enter_child)
+if hasattr(os, "register_at_fork"):  # where processes can fork
+    os.register_at_fork(before=_count_fork, after_in_child=_enter_child)
 
 
 def _bits(key: Any, counter: Any, out: Any, *, shape: Shape) -> None:

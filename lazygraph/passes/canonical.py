@@ -4,9 +4,9 @@ import math
 
 from lazygraph.graph.leaves import SCALAR
 from lazygraph.graph.node import Node
-from lazygraph.graph.tensor import Tensor
+from lazygraph.graph.tensor import Tensor, apply
 from lazygraph.ops.arithmetic import add, subtract
-from lazygraph.ops.contraction import matmul
+from lazygraph.ops.contraction import TURNED_MATMUL, matmul
 from lazygraph.ops.layout import reshape
 from lazygraph.passes.rewrite import Known, Rule, rebuilt, rule
 
@@ -42,10 +42,27 @@ def subtract_negative(node: Node, known: Known) -> Node | None:
 def one_tall_product(node: Node, known: Known) -> Node | None:
     a, b = node.inputs
     if len(a.spec.shape) > 2 and len(b.spec.shape) == 2:
-        rows = math.prod(a.spec.shape[:-1])
-        tall = matmul(reshape(Tensor(a), (rows, a.spec.shape[-1])), Tensor(b))
+        return reshape(matmul(_tall(a), Tensor(b)), node.spec.shape).node
+    return None
+
+
+@rule(on="turned_matmul", says="(..., m, k) @ (n, k).mT -> one product of (... m, k)")
+def one_tall_turned_product(node: Node, known: Known) -> Node | None:
+    a, b = node.inputs
+    if len(a.spec.shape) > 2 and len(b.spec.shape) == 2 and node.params == ((False, True),):
+        tall = apply(TURNED_MATMUL, _tall(a), Tensor(b), params=node.params)
         return reshape(tall, node.spec.shape).node
     return None
 
 
-RULES: tuple[Rule, ...] = (scalar_last, add_negative, subtract_negative, one_tall_product)
+def _tall(x: Node) -> Tensor:
+    return reshape(Tensor(x), (math.prod(x.spec.shape[:-1]), x.spec.shape[-1]))
+
+
+RULES: tuple[Rule, ...] = (
+    scalar_last,
+    add_negative,
+    subtract_negative,
+    one_tall_product,
+    one_tall_turned_product,
+)

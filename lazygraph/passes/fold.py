@@ -30,7 +30,7 @@ def run(roots: Sequence[Node], known: Known, evaluate: Evaluate) -> tuple[Node, 
             or not all(known.is_constant(x) for x in node.inputs)
         ):
             return node
-        known.counts["constant computed"] += 1
+        known.fired("constant computed")
         token = recording.set((node.scope, node.source))
         try:
             return data_node(evaluate(node))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lazygraph.graph.node import Node
 from lazygraph.graph.verify import verify
-from lazygraph.passes import canonical, fold, share, simplify
+from lazygraph.passes import canonical, fold, orient, share, simplify
 from lazygraph.passes.rewrite import Known, apply_rules
 
 Run = Callable[[Sequence[Node], Known, fold.Evaluate], tuple[Node, ...]]
@@ -27,6 +27,11 @@ class Pass:
 
 
 PIPELINE = (
+    Pass(
+        "orient",
+        lambda roots, known, _: apply_rules(roots, orient.RULES, known),
+        because="how operands lie must not depend on what rules make of them",
+    ),
     Pass(
         "canonical",
         lambda roots, known, _: apply_rules(roots, canonical.RULES, known),
@@ -71,7 +76,8 @@ def run(
     """
     result = tuple(roots)
     for step in PIPELINE:
+        known.begin(step.name)
         result = step.run(result, known, evaluate)
         if verified:
             verify(result, after=f"the pass {step.name!r}")
-    return result
+    return orient.lay_out_as_recorded(roots, result)

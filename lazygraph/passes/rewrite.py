@@ -23,13 +23,22 @@ class Known:
         opaque: positions of Python scalars whose values must not be used, since they have
             changed.
         guards: positions and bits of the Python scalars whose values were used.
-        counts: how often each rule fired, or each pass did its work.
+        counts: for each pass, how often each of its rules fired.
     """
 
     slots: dict[Node, int]
     opaque: frozenset[int] = frozenset()
     guards: dict[int, bytes] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+    _firing: Counter[str] = field(default_factory=Counter)
+
+    def begin(self, name: str) -> None:
+        """From now on rules fire in the pass of that name."""
+        self._firing = self.counts.setdefault(name, Counter())
+
+    def fired(self, says: str) -> None:
+        """Count one application of a rule."""
+        self._firing[says] += 1
 
     def is_constant(self, node: Node) -> bool:
         """Whether the node is a leaf with the same value in every run of the plan."""
@@ -129,7 +138,7 @@ def _first(node: Node, rules: Iterable[Rule], known: Known) -> Node | None:
             if found is not None:
                 if found.spec != node.spec:
                     raise InternalError(f"{r.says!r} made {found.spec} of {node.spec}")
-                known.counts[r.says] += 1
+                known.fired(r.says)
                 return found
     finally:
         recording.reset(token)

@@ -24,7 +24,7 @@ def run(roots: Sequence[Node], known: Known) -> tuple[Node, ...]:
             return node
         twin = first.setdefault(key, node)
         if twin is not node:
-            known.counts["twins merged"] += 1
+            known.fired("twins merged")
             if node.op is SCALAR:
                 known.guard(node)
                 known.guard(twin)

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from lazygraph.backends.base import Origin, Step
-from lazygraph.backends.numpy.layout import Entry, Home, Phantoms, Storage, is_matrix_like
+from lazygraph.backends.numpy.layout import Entry, Home, Phantoms, Storage, lies_by_rows
 from lazygraph.backends.numpy.program import Call, NumpyProgram
 from lazygraph.dtypes import as_dtype
 from lazygraph.graph.node import Node, Value
 from lazygraph.graph.op import Kind
 from lazygraph.graph.spec import Spec
 from lazygraph.graph.walk import is_remembered, postorder
+from lazygraph.ops.layout import is_turned, lies_densely
 from lazygraph.passes.memory import Interval, place
 
 
@@ -30,13 +31,21 @@ class NumpyBackend:
     def evaluate(self, node: Node) -> Value:
         """The value of one node whose inputs have values."""
         program = self.compile([node], {}, lambda _: -1)
-        return program.run((), str)[0].copy()
+        return program.run((), str)[0].copy(order="K")
 
     def compile(
         self, roots: Sequence[Node], slots: dict[Node, int], origin: Origin
     ) -> NumpyProgram:
         """A program for the roots; see `Backend.compile`."""
         return _Compiler(slots, origin).compile(roots)
+
+
+def _computed_in(root: Node) -> Node:
+    """The node whose memory a root looks at, if it is a view of all of it."""
+    node = root
+    while node.op.kind is Kind.VIEW and node.inputs[0].spec.size == root.spec.size:
+        node = node.inputs[0]
+    return node
 
 
 def _copy(x: Value, out: Value) -> None:
@@ -58,7 +67,7 @@ class _Compiler:
         self._calls: list[Call] = []
 
     def compile(self, roots: Sequence[Node]) -> NumpyProgram:
-        wanted = set(roots)
+        wanted = set(map(_computed_in, roots))
         for node in postorder(roots, is_remembered):
             self._entries[node] = self._entry(node, node in wanted)
         results = [self._handed_out(root) for root in dict.fromkeys(roots)]
@@ -119,14 +128,18 @@ class _Compiler:
     def _operand(self, node: Node, entry: Entry) -> Entry:
         """The operand in the layout that keeps bits independent of how it came to be."""
         kind = node.op.kind
+        if kind is Kind.CONTRACTION:
+            # With a single row or column, sums depend on all strides.
+            shapes = [x.spec.shape[-2:] for x in (node, *node.inputs)]
+            if any(len(shape) < 2 or 1 in shape for shape in shapes):
+                return self._fresh(entry, node)
+            return entry if lies_by_rows(entry.phantom) else self._contiguous(entry, node)
         if kind is Kind.REDUCTION:
             return self._contiguous(entry, node)
-        if kind is Kind.CONTRACTION:
-            if len(node.spec.shape) < 2 or 1 in node.spec.shape[-2:]:
-                return self._contiguous(entry, node)  # sums of these depend on strides
-            if not is_matrix_like(entry.phantom):
-                entry = self._compact(entry, Home.ARENA, node)
-            return entry if is_matrix_like(entry.phantom) else self._contiguous(entry, node)
+        if kind is Kind.POINTWISE and any(step < 0 for step in entry.phantom.strides):
+            return self._contiguous(
+                entry, node
+            )  # NumPy computes some functions otherwise there
         return entry
 
     def _contiguous(self, entry: Entry, reason: Node) -> Entry:
@@ -134,34 +147,26 @@ class _Compiler:
         if entry.is_dense:
             return entry
         if entry not in self._dense:
-            spec = Spec(entry.phantom.shape, as_dtype(entry.phantom.dtype))
-            out = self._new(Storage(Home.ARENA, spec), self._phantoms.dense(spec))
-            self._call("copy", _copy, [entry], out, reason)
-            self._dense[entry] = out
+            self._dense[entry] = self._copied(entry, Home.ARENA, reason)
         return self._dense[entry]
 
-    def _compact(self, entry: Entry, home: Home, reason: Node) -> Entry:
-        """A copy without gaps whose axes lie in memory in the order in which they lay.
-
-        A realized view is such a copy, so a product of it takes the same path as a product of
-        the view would have taken.
-        """
-        strides, rank = entry.phantom.strides, entry.phantom.ndim
-        order = tuple(range(rank))
-        if not (entry.is_dense or 0 in strides):
-            order = tuple(sorted(order, key=lambda axis: -abs(strides[axis])))
-        shape = tuple(entry.phantom.shape[axis] for axis in order)
-        spec = Spec(shape, as_dtype(entry.phantom.dtype))
-        whole = self._new(Storage(home, spec), self._phantoms.dense(spec))
-        turned = self._turned(entry, order)
-        self._call("copy", _copy, [turned], whole, reason)
-        return self._turned(whole, tuple(sorted(order, key=order.__getitem__)))
-
-    def _turned(self, entry: Entry, axes: tuple[int, ...]) -> Entry:
-        if axes == tuple(range(len(axes))):
+    def _fresh(self, entry: Entry, reason: Node) -> Entry:
+        """The same with the strides of a fresh array, on axes of length 1 as well."""
+        entry = self._contiguous(entry, reason)
+        if lies_densely(entry.phantom):
             return entry
-        phantom = entry.phantom.transpose(axes)
-        return self._new(entry.storage, phantom, lambda x: x.transpose(axes), entry)
+        shape = entry.phantom.shape
+        phantom = entry.phantom.reshape(-1).reshape(shape)
+        return self._new(entry.storage, phantom, lambda x: x.reshape(-1).reshape(shape), entry)
+
+    def _copied(self, entry: Entry, home: Home, reason: Node) -> Entry:
+        spec = Spec(entry.phantom.shape, as_dtype(entry.phantom.dtype))
+        out = self._new(Storage(home, spec), self._phantoms.dense(spec))
+        self._call("copy", _copy, [entry], out, reason)
+        return out
+
+    def _turned(self, entry: Entry) -> Entry:
+        return self._new(entry.storage, entry.phantom.mT, lambda x: x.mT, entry)
 
     def _call(
         self,
@@ -180,9 +185,11 @@ class _Compiler:
     def _handed_out(self, root: Node) -> Entry:
         """The entry of a root; what only looks at other memory is copied."""
         entry = self._entries[root]
-        if entry.is_whole and entry.storage.home is not Home.ARENA:
+        if entry.is_whole:
             return entry
-        return self._compact(entry, Home.RESULT, root)
+        if is_turned(root):
+            return self._turned(self._copied(self._turned(entry), Home.RESULT, root))
+        return self._copied(entry, Home.RESULT, root)
 
     # Memory.
 

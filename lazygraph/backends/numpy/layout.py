@@ -89,19 +89,8 @@ class Phantoms:
         return np.ndarray(spec.shape, spec.dtype.dtype, buffer=self._scratch.data)
 
 
-def is_matrix_like(phantom: Value) -> bool:
-    """Whether BLAS takes the last two axes as they lie: one stride is an element, one is a row.
-
-    Products with a single row or column take other paths in NumPy, whose sums depend on
-    strides: there, only row-major order is taken as it lies.
-    """
-    if phantom.flags.c_contiguous:
-        return True
-    if phantom.ndim < 2 or 1 in phantom.shape[-2:] or 0 in phantom.shape:
-        return False
-    rows, columns = phantom.shape[-2:]
+def lies_by_rows(phantom: Value) -> bool:
+    """Whether BLAS takes the matrices as they lie: a row without gaps, then the next one."""
     down, across = phantom.strides[-2:]
     size = phantom.itemsize
-    return (across == size and down % size == 0 and down >= columns * size) or (
-        down == size and across % size == 0 and across >= rows * size
-    )
+    return across == size and down % size == 0 and down >= phantom.shape[-1] * size

@@ -3,8 +3,9 @@
 import sys
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,20 @@ from lazygraph.graph.node import Value
 from lazygraph.graph.spec import Spec
 from lazygraph.passes.memory import ALIGNMENT
 
-_IDLE_RUNS = 16  # a free array that so many runs did not want is given back to the system
+_IDLE = 16  # memory that so many requests passed over is given back to the system
 
 
 class Block:
     """Memory for the intermediates of one running program."""
 
-    __slots__ = ("__weakref__", "bindings", "memory")
+    __slots__ = ("__weakref__", "bindings", "last_wanted", "memory")
 
     def __init__(self, nbytes: int) -> None:
         whole = np.empty(nbytes + ALIGNMENT, np.uint8)
         start = -whole.ctypes.data % ALIGNMENT
         self.memory = whole[start : start + nbytes]
-        # What programs have prepared for this block; a program that dies takes its entry along.
+        self.last_wanted = 0
+        # What programs have prepared for this block; one that dies takes its entry along.
         self.bindings: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
@@ -34,20 +36,19 @@ class ArenaPool:
 
     def __init__(self) -> None:
         self._free: list[Block] = []
+        self._requests = 0
         self._lock = threading.Lock()
 
     @contextmanager
     def block(self, nbytes: int) -> Iterator[Block]:
-        """The smallest free block of `nbytes` or more; a new one replaces the largest."""
+        """The smallest free block of `nbytes` or more, or a new one."""
         with self._lock:
+            self._requests += 1
             fitting = [b for b in self._free if b.memory.nbytes >= nbytes]
-            if fitting:
-                block = min(fitting, key=lambda b: b.memory.nbytes)
-                self._free.remove(block)
-            else:
-                if self._free:
-                    self._free.remove(max(self._free, key=lambda b: b.memory.nbytes))
-                block = Block(nbytes)
+            block = min(fitting, key=lambda b: b.memory.nbytes) if fitting else Block(nbytes)
+            block.last_wanted = self._requests
+            oldest = self._requests - _IDLE
+            self._free = [b for b in self._free if b is not block and b.last_wanted > oldest]
         try:
             yield block
         finally:
@@ -63,50 +64,65 @@ def _references(arrays: list[Value]) -> list[int]:
 _UNUSED = _references([np.empty(0)])[0]
 
 
+@dataclass(slots=True)
+class _Shelf:
+    """Arrays of one spec that were handed out, with the request that each was handed out in."""
+
+    arrays: list[Value] = field(default_factory=list)
+    handed: list[int] = field(default_factory=list)
+    requests: int = 0
+    last_run: int = 0
+
+    def unused(self) -> list[int]:
+        """The places of arrays that nobody refers to. Those in use for long are let go."""
+        kept = [
+            i
+            for i, count in enumerate(_references(self.arrays))
+            if count == _UNUSED or self.requests - self.handed[i] < _IDLE
+        ]
+        if len(kept) < len(self.arrays):
+            self.arrays = [self.arrays[i] for i in kept]
+            self.handed = [self.handed[i] for i in kept]
+        return [i for i, count in enumerate(_references(self.arrays)) if count == _UNUSED]
+
+
 class ResultPool:
     """Arrays for results, used again once nobody refers to them.
 
     A value that was handed out never changes: an array counts as free only while the pool holds
-        the
-    only reference to it, and views refer to the array that they look into.
+    the only reference to it, and views refer to the array that they look into.
     """
 
     def __init__(self) -> None:
-        self._arrays: dict[Spec, list[Value]] = {}
-        self._last_wanted: dict[Spec, int] = {}
+        self._shelves: dict[Spec, _Shelf] = {}
         self._runs = 0
         self._lock = threading.Lock()
 
-    def take(self, specs: Sequence[Spec]) -> list[Value]:
-        """One array for each spec, with whatever is in it."""
+    def take(self, specs: Mapping[Spec, int]) -> dict[Spec, list[Value]]:
+        """As many arrays of each spec as are asked for, with whatever is in them."""
         with self._lock:
             self._runs += 1
-            free: dict[Spec, list[Value]] = {}
-            result = []
-            for spec in specs:
-                if spec not in free:
-                    free[spec] = self._unused(spec)
-                spare = free[spec]
-                if spare:
-                    result.append(spare.pop())
-                else:
-                    result.append(np.empty(spec.shape, spec.dtype.dtype))
-                    self._arrays[spec].append(result[-1])
-            self._trim()
-            return result
+            if self._runs % _IDLE == 0:
+                self._drop_idle()
+            return {spec: self._arrays(spec, count) for spec, count in specs.items()}
 
-    def _unused(self, spec: Spec) -> list[Value]:
-        arrays = self._arrays.setdefault(spec, [])
-        self._last_wanted[spec] = self._runs
-        counts = _references(arrays)
-        return [a for a, count in zip(arrays, counts, strict=True) if count == _UNUSED]
+    def _arrays(self, spec: Spec, count: int) -> list[Value]:
+        shelf = self._shelves.setdefault(spec, _Shelf())
+        shelf.requests += 1
+        shelf.last_run = self._runs
+        places = shelf.unused()[:count]
+        for _ in range(count - len(places)):
+            places.append(len(shelf.arrays))
+            shelf.arrays.append(np.empty(spec.shape, spec.dtype.dtype))
+            shelf.handed.append(0)
+        for i in places:
+            shelf.handed[i] = shelf.requests
+        return [shelf.arrays[i] for i in places]
 
-    def _trim(self) -> None:
-        if self._runs % _IDLE_RUNS:
-            return
-        for spec, last in list(self._last_wanted.items()):
-            if self._runs - last >= _IDLE_RUNS:
-                del self._arrays[spec], self._last_wanted[spec]
+    def _drop_idle(self) -> None:
+        for spec, shelf in list(self._shelves.items()):
+            if self._runs - shelf.last_run >= _IDLE:
+                del self._shelves[spec]
 
 
 arenas = ArenaPool()

@@ -11,6 +11,7 @@ from lazygraph.backends.base import Step
 from lazygraph.backends.numpy.layout import Entry, Home
 from lazygraph.backends.numpy.pool import Block, arenas, results
 from lazygraph.graph.node import Value
+from lazygraph.graph.spec import Spec
 
 
 @dataclass(slots=True, eq=False)
@@ -61,9 +62,11 @@ class NumpyProgram:
         self._static = [entry for entry in table if entry.storage.home in _FIXED]
         self._constants = constants
         owned = [e for e in table if e.storage.home is Home.RESULT and e.is_whole]
-        self._results = [(e.index, e.storage.spec) for e in owned]
-        self._result_specs = [spec for _, spec in self._results]
-        self.result_bytes = sum(spec.nbytes for spec in self._result_specs)
+        self._results: dict[Spec, list[int]] = {}
+        for entry in owned:
+            self._results.setdefault(entry.storage.spec, []).append(entry.index)
+        self._wanted = {spec: len(places) for spec, places in self._results.items()}
+        self.result_bytes = sum(spec.nbytes * n for spec, n in self._wanted.items())
         self._size = len(table)
         self._bound, self._call_numbers = self._bind_calls(table, calls)
         moving = [e.index for e in table if e.storage.home in (Home.SLOT, Home.RESULT)]
@@ -126,9 +129,11 @@ class NumpyProgram:
             try:
                 for index, slot in self._slots:
                     table[index] = values[slot]
-                fresh = results.take(self._result_specs)
-                for (index, _), array in zip(self._results, fresh, strict=True):
-                    table[index] = array
+                fresh = results.take(self._wanted)
+                for spec, places in self._results.items():
+                    for index, array in zip(places, fresh[spec], strict=True):
+                        table[index] = array
+                del fresh
                 self._run_calls(table, locate)
                 return [table[root] for root in self._roots]
             finally:
