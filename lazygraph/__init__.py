@@ -35,6 +35,7 @@ from lazygraph.inspection.mermaid import to_mermaid
 from lazygraph.inspection.network import to_networkx
 from lazygraph.inspection.show import render as _render
 from lazygraph.ops import random
+from lazygraph.ops.along import one_hot, take_along_axis
 from lazygraph.ops.arithmetic import (
     abs,
     add,
@@ -46,6 +47,7 @@ from lazygraph.ops.arithmetic import (
     square,
     subtract,
 )
+from lazygraph.ops.averaging import avg_pool2d
 from lazygraph.ops.bitwise import (
     bitwise_and,
     bitwise_invert,
@@ -75,6 +77,7 @@ from lazygraph.ops.comparison import (
 )
 from lazygraph.ops.contraction import matmul
 from lazygraph.ops.conversion import astype, stop_gradient
+from lazygraph.ops.convolution import conv2d
 from lazygraph.ops.creation import (
     arange,
     asarray,
@@ -88,8 +91,12 @@ from lazygraph.ops.creation import (
     zeros,
     zeros_like,
 )
+from lazygraph.ops.cumulative import cumulative_sum, diff
+from lazygraph.ops.einsum import einsum
+from lazygraph.ops.gathering import take
+from lazygraph.ops.grids import broadcast_arrays, linspace, meshgrid
+from lazygraph.ops.hyperbolic import acosh, asinh, atanh, cosh, sinh
 from lazygraph.ops.indexing import index as _index
-from lazygraph.ops.indexing import one_hot, take, take_along_axis
 from lazygraph.ops.layout import (
     concat,
     expand_dims,
@@ -99,6 +106,7 @@ from lazygraph.ops.layout import (
     squeeze,
     stack,
 )
+from lazygraph.ops.logarithm import expm1, log1p, log10, logaddexp, softplus
 from lazygraph.ops.neural import (
     attention,
     gelu,
@@ -109,8 +117,18 @@ from lazygraph.ops.neural import (
     silu,
     softmax,
 )
+from lazygraph.ops.normalization import rms_norm
+from lazygraph.ops.norms import std, vector_norm
+from lazygraph.ops.pooling import max_pool1d, max_pool2d
+from lazygraph.ops.products import prod
+from lazygraph.ops.quantifiers import all, any, count_nonzero
+from lazygraph.ops.rearranging import flip, moveaxis, pad, repeat, roll, tile, unstack
 from lazygraph.ops.reduction import argmax, max, mean, min, norm, var
+from lazygraph.ops.rounding import ceil, floor, floor_divide, remainder, round, trunc
+from lazygraph.ops.signs import copysign, positive, signbit
+from lazygraph.ops.sorting import argmin, argsort, searchsorted, sort, topk
 from lazygraph.ops.spread import broadcast_to, sum
+from lazygraph.ops.tensordot import outer, tensordot, vecdot
 from lazygraph.ops.transcendental import (
     cos,
     erf,
@@ -124,6 +142,8 @@ from lazygraph.ops.transcendental import (
     sqrt,
     tanh,
 )
+from lazygraph.ops.trigonometry import acos, asin, atan, atan2, hypot, tan
+from lazygraph.ops.updating import At
 from lazygraph.realization import no_realize, realize
 from lazygraph.realization import realize_nodes as _realize_nodes
 from lazygraph.settings import set_backend, set_verify, using
@@ -145,6 +165,9 @@ class _Floors:
     def index(self, tensor: Tensor, key: Any) -> Tensor:
         return _index(tensor, key)
 
+    def at(self, tensor: Tensor) -> At:
+        return At(tensor)
+
 
 _engine.install(_Floors())
 
@@ -152,6 +175,7 @@ _engine.install(_Floors())
 __version__ = "0.1.0"
 
 __all__ = [
+    "At",
     "Cell",
     "DType",
     "Explanation",
@@ -161,13 +185,25 @@ __all__ = [
     "Tensor",
     "Var",
     "abs",
+    "acos",
+    "acosh",
     "add",
+    "all",
+    "any",
     "arange",
     "argmax",
+    "argmin",
+    "argsort",
     "as_dtype",
     "asarray",
+    "asin",
+    "asinh",
     "astype",
+    "atan",
+    "atan2",
+    "atanh",
     "attention",
+    "avg_pool2d",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
@@ -175,27 +211,41 @@ __all__ = [
     "bitwise_right_shift",
     "bitwise_xor",
     "bool_",
+    "broadcast_arrays",
     "broadcast_to",
+    "ceil",
     "clip",
     "concat",
+    "conv2d",
+    "copysign",
     "cos",
+    "cosh",
+    "count_nonzero",
+    "cumulative_sum",
+    "diff",
     "divide",
+    "einsum",
     "equal",
     "erf",
     "errors",
     "exp",
     "expand_dims",
     "explain",
+    "expm1",
     "extend",
     "eye",
+    "flip",
     "float32",
     "float64",
+    "floor",
+    "floor_divide",
     "full",
     "full_like",
     "gelu",
     "grad",
     "greater",
     "greater_equal",
+    "hypot",
     "int16",
     "int32",
     "int64",
@@ -206,10 +256,14 @@ __all__ = [
     "layer_norm",
     "less",
     "less_equal",
+    "linspace",
     "listing",
     "log",
+    "log10",
+    "log1p",
     "log2",
     "log_softmax",
+    "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -218,10 +272,14 @@ __all__ = [
     "matmul",
     "matrix_transpose",
     "max",
+    "max_pool1d",
+    "max_pool2d",
     "maximum",
     "mean",
+    "meshgrid",
     "min",
     "minimum",
+    "moveaxis",
     "multiply",
     "negative",
     "no_realize",
@@ -230,46 +288,69 @@ __all__ = [
     "one_hot",
     "ones",
     "ones_like",
+    "outer",
+    "pad",
     "permute_dims",
+    "positive",
     "power",
+    "prod",
     "random",
     "realize",
     "reciprocal",
     "relu",
+    "remainder",
+    "repeat",
     "replace_all",
     "reshape",
+    "rms_norm",
+    "roll",
+    "round",
     "rsqrt",
     "scope",
+    "searchsorted",
     "set_backend",
     "set_verify",
     "sigmoid",
     "sign",
+    "signbit",
     "silu",
     "sin",
+    "sinh",
     "softmax",
+    "softplus",
+    "sort",
     "sqrt",
     "square",
     "squeeze",
     "stack",
     "stats",
+    "std",
     "stop_gradient",
     "subtract",
     "sum",
     "take",
     "take_along_axis",
+    "tan",
     "tanh",
+    "tensordot",
+    "tile",
     "to_dot",
     "to_json",
     "to_mermaid",
     "to_networkx",
+    "topk",
     "tril",
     "triu",
+    "trunc",
     "uint16",
     "uint32",
     "uint64",
     "uint8",
+    "unstack",
     "using",
     "var",
+    "vecdot",
+    "vector_norm",
     "where",
     "zeros",
     "zeros_like",

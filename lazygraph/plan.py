@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -172,7 +173,15 @@ def plan_for(found: Scan, key: Hashable, derive: Derive) -> Plan:
 
 
 def build(found: Scan, opaque: frozenset[int], derive: Derive) -> Plan:
-    """A new plan: derive, run the passes, compile."""
+    """A new plan: derive, run the passes, compile.
+
+    All of it happens in a copy of the context, so that an interrupt anywhere leaves no trace of
+    the lines and scopes that derived nodes take over.
+    """
+    return copy_context().run(_built, found, opaque, derive)
+
+
+def _built(found: Scan, opaque: frozenset[int], derive: Derive) -> Plan:
     settings = current()
     backend = BACKENDS[settings.backend]
     targets, slots, note = derive()

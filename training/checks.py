@@ -1,10 +1,13 @@
 """What a training loop accepts, and errors that say what it got instead."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import lazygraph as lg
 from lazygraph.extend import describe
+
+Assignment = tuple[lg.Var, lg.Tensor]  # a Var, and its next value
 
 
 def check_loss(loss: lg.Tensor) -> None:
@@ -39,3 +42,16 @@ def count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{name} must be a positive integer; got {value!r}")
     return int(value)
+
+
+def assigned(pairs: Sequence[Assignment], opt: Any) -> list[lg.Tensor]:
+    """The next values of Vars, which must not be moved by the optimizer as well."""
+    params = {id(var) for var in opt.params()} if pairs else set()
+    for var, value in pairs:
+        if id(var) in params:
+            raise ValueError(f"assign must not name a parameter of the optimizer; got {var!r}")
+        if value.shape != var.shape or value.dtype is not var.dtype:
+            raise lg.errors.ShapeError(
+                f"{var.name}: a next value must be {var.spec}; got {value.node.spec}"
+            )
+    return [value for _, value in pairs]

@@ -96,7 +96,8 @@ class Embedding(Module):
             DTypeError: not integers.
             BoundsError: at realization, a token outside of [0, count).
         """
-        return lg.take(self.weight, as_counts(tokens, f"{title(self)}: tokens"), axis=0)
+        counts = as_counts(tokens, f"{title(self)}: tokens")
+        return lg.take(self.weight, counts, axis=0, wrap=False)
 
 
 class LayerNorm(Module):

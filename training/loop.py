@@ -6,7 +6,7 @@ from typing import Any
 
 import lazygraph as lg
 from lazygraph.extend import scan
-from training.checks import bound, check_loss, check_weight, count
+from training.checks import Assignment, assigned, bound, check_loss, check_weight, count
 from training.foreign import changes_of, driven
 from training.optimizers.base import checked
 from training.outcome import StepOutcome
@@ -142,6 +142,7 @@ class TrainingLoop:
         opt: Any,
         weight: float | lg.Tensor = 1.0,
         also: Sequence[lg.Tensor] = (),
+        assign: Sequence[Assignment] = (),
     ) -> StepOutcome:
         """Update the parameters of `opt` against the gradient of `loss`.
 
@@ -152,6 +153,8 @@ class TrainingLoop:
             weight: how much this micro-batch counts in its window, such as its number of
                 tokens: not negative; used only with accumulation.
             also: further tensors to compute and remember in the same realization.
+            assign: pairs of a Var and its next value, such as `model.updates()`: computed in
+                the same realization, and taken over with the step unless it was not finite.
 
         Returns:
             What was done.
@@ -166,7 +169,7 @@ class TrainingLoop:
         check_loss(loss)
         window = self._window.get()
         window.check(opt)
-        remember = [loss, *also]
+        remember = [loss, *also, *assigned(assign, opt)]
         if isinstance(weight, lg.Tensor):
             remember.append(weight)
         else:
@@ -187,7 +190,7 @@ class TrainingLoop:
             self._rate(opt),
         )
         check_weight(float(weight))
-        return self._settle(update, opt, float(loss), float(weight), start)
+        return self._settle(update, opt, float(loss), float(weight), start, assign=assign)
 
     def flush(self, opt: Any) -> StepOutcome | None:
         """Apply the window of micro-batches that was begun, however short.
@@ -233,6 +236,7 @@ class TrainingLoop:
         weight: float,
         start: float,
         ends: bool = False,
+        assign: Sequence[Assignment] = (),
     ) -> StepOutcome:
         """Judge the candidates, then commit or drop them."""
         bad = []
@@ -247,8 +251,10 @@ class TrainingLoop:
         outcome = self._outcome(update, window, loss, ends, opt, start)
         applied = outcome.applied
         changes: list[tuple[lg.Cell[Any], Any]] = []
+        if not bad:
+            changes += [(var.cell, var.successor(var.accepted(x))) for var, x in assign]
         if update is not None and applied:
-            changes = changes_of(update, opt)
+            changes += changes_of(update, opt)
             changes.append((self._step, outcome.global_step))
         if update is not None and not ends:
             window = window.summed(update)

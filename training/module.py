@@ -24,6 +24,8 @@ class Module:
 
     Attributes:
         training: whether layers that behave differently in training, such as dropout, do so.
+        buffer_names: of attributes whose Vars no optimizer moves, such as running statistics.
+        pending: the next values of those, by name, until `updates` hands them out.
 
     Example:
         >>> class Line(Module):
@@ -37,6 +39,8 @@ class Module:
     """
 
     training: bool = True
+    buffer_names: tuple[str, ...] = ()
+    pending: Mapping[str, lg.Tensor] = {}
     _path: str = ""  # from the root that last listed its parameters
     _routes: Mapping[int, tuple[Keys, str]] = {}  # from here to the modules below, by their id
 
@@ -57,10 +61,11 @@ class Module:
             _calling.reset(token)
 
     def parameters(self) -> dict[str, lg.Var]:
-        """The Vars by path, in the order of definition; a tied one at its first path only.
+        """The Vars for an optimizer by path, in the order of definition, without buffers.
 
-        Each Var takes its path as its name, unless this module has been listed as a part of
-        another one: then names go on to say where a Var stands in the whole.
+        A tied one is at its first path only. Each Var takes its path as its name, unless this
+        module has been listed as a part of another one: then names go on to say where a Var
+        stands in the whole.
 
         Returns:
             A new dict of the model's own Vars.
@@ -68,6 +73,37 @@ class Module:
         Raises:
             ValueError: two Vars have one path, as the keys of a dict can bring about.
         """
+        held = {id(var) for var in self._held()}
+        return {path: var for path, var in self._vars().items() if id(var) not in held}
+
+    def buffers(self) -> dict[str, lg.Var]:
+        """The Vars that no optimizer moves, such as running statistics, as `parameters`."""
+        held = {id(var) for var in self._held()}
+        return {path: var for path, var in self._vars().items() if id(var) in held}
+
+    def updates(self) -> list[tuple[lg.Var, lg.Tensor]]:
+        """The next values of buffers, lazily, that runs since the last call led to.
+
+        Each is handed out once, for the step that belongs to those runs:
+
+            loop.step(loss, optimizer, assign=model.updates())
+
+        Returns:
+            Pairs of a Var and its next value; none, if no module has buffers.
+        """
+        pairs: list[tuple[lg.Var, lg.Tensor]] = []
+        for module in self.modules().values():
+            pairs += [(vars(module)[name], value) for name, value in module.pending.items()]
+            module.pending = {}
+        return pairs
+
+    def _held(self) -> Iterator[lg.Var]:
+        for module in self.modules().values():
+            for name in module.buffer_names:
+                yield vars(module)[name]
+
+    def _vars(self) -> dict[str, lg.Var]:
+        """Parameters and buffers, each named by its path."""
         found: dict[str, lg.Var] = {}
         parts = list(_first_places(self))
         for path, part in parts:
@@ -88,17 +124,17 @@ class Module:
         return {path: part for path, part in _first_places(self) if isinstance(part, Module)}
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """The values of all parameters by path: read-only arrays, which nothing changes."""
-        return {path: var.numpy() for path, var in self.parameters().items()}
+        """The values of parameters and buffers by path: arrays that nothing changes."""
+        return {path: var.numpy() for path, var in self._vars().items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Replace the values of all parameters, or of none.
+        """Replace the values of all parameters and buffers, or of none.
 
         Args:
-            state: for each path of `parameters()` an array of the parameter's shape. A
-                floating parameter keeps its dtype and takes any number (float64 is rounded to
-                float32); an integer one takes no floats. A tied parameter may be there under
-                several of its paths, with equal values.
+            state: for each path an array of the parameter's shape. A floating parameter keeps
+                its dtype and takes any number (float64 is rounded to float32); an integer one
+                takes no floats. A tied parameter may be there under several of its paths, with
+                equal values.
 
         Raises:
             CheckpointError: in one sentence, all that is missing, unexpected or does not fit.
@@ -111,11 +147,9 @@ class Module:
             Traceback (most recent call last):
             lazygraph.errors.CheckpointError: a state must fit its model; unexpected: shift; ...
         """
-        parameters = self.parameters()
-        values = _fitting(self, state)
-        lg.replace_all(
-            [(var.cell, var.successor(values[path])) for path, var in parameters.items()]
-        )
+        found = self._vars()
+        values = _fitting(self, found, state)
+        lg.replace_all([(var.cell, var.successor(values[path])) for path, var in found.items()])
 
     def train(self) -> Self:
         """Make this module and all below behave as in training; returns the module."""
@@ -203,9 +237,11 @@ def _follow(module: Module, keys: Keys) -> Any:
     return item
 
 
-def _fitting(model: Module, state: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """The new value of each parameter, if the state has one for all and nothing else."""
-    first = {id(var): path for path, var in model.parameters().items()}
+def _fitting(
+    model: Module, own: Mapping[str, lg.Var], state: Mapping[str, Any]
+) -> dict[str, NDArray[Any]]:
+    """The new value of each of its own Vars, if the state has one for all and nothing else."""
+    first = {id(var): path for path, var in own.items()}
     found = {_text(keys): part for keys, part in _places(model) if isinstance(part, lg.Var)}
     known = {path: found[path] for path in state if path in found}
     given = {id(var) for var in known.values()}

@@ -18,8 +18,8 @@ def as_counts(x: Any, what: str) -> lg.Tensor:
         what: how a message calls them.
 
     Returns:
-        A tensor of the same shape, of unsigned integers: as an index, a number below zero is
-        then out of bounds, instead of naming an element from the end.
+        The integers. To pick by them, say `wrap=False`: a number below zero is then out of
+        bounds, instead of naming an element from the end.
 
     Raises:
         DTypeError: not integers.
@@ -29,10 +29,9 @@ def as_counts(x: Any, what: str) -> lg.Tensor:
         [2, 0]
     """
     counts = lg.asarray(x)
-    kind = counts.dtype.dtype.kind
-    if kind not in "iu":
+    if counts.dtype.dtype.kind not in "iu":
         raise noted(errors.DTypeError(f"{what} must be integers; got {counts.dtype}"), counts)
-    return counts if kind == "u" else lg.astype(counts, lg.uint64)
+    return counts
 
 
 def noted(error: Error, *operands: lg.Tensor) -> Error:

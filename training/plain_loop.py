@@ -6,6 +6,7 @@ from typing import Any
 
 import lazygraph as lg
 from training.loop import TrainingLoop
+from training.module import Module
 from training.schedules import LrSchedule
 
 Rate = Callable[[int], float]
@@ -33,7 +34,7 @@ def train(
     """Take a number of steps, each on a batch of its own.
 
     Args:
-        model: gives logits and loss, `model(x, y)`.
+        model: gives logits and loss, `model(x, y)`; a module's buffers are updated.
         optimizer: what moves the model's parameters; see `TrainingLoop.step`.
         get_batch: gives inputs and targets of step `n`, counted from 0: `x, y = get_batch(n)`.
         n_steps: how many steps, not negative.
@@ -64,7 +65,8 @@ def train(
     for step in range(n_steps):
         x, y = get_batch(step)
         _, loss = model(x, y)
-        losses.append(loop.step(loss, optimizer).loss)
+        assign = model.updates() if isinstance(model, Module) else []
+        losses.append(loop.step(loss, optimizer, assign=assign).loss)
         done = step + 1
         if log_every and (done % log_every == 0 or done == n_steps):
             print(f"step {done}: loss {losses[-1]:.4f}")

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from lazygraph.extend import (
 from training.recipe import WHOLE, Key, Recipe, UpdateGraph
 
 if TYPE_CHECKING:
-    from training.optimizers.base import Optimizer, Slots
+    from training.optimizers.base import Optimizer
 
 Array = NDArray[Any]
 
@@ -40,6 +40,13 @@ class Sums:
 
 
 NO_SUMS = Sums()
+
+
+class Slots(NamedTuple):
+    """What an optimizer remembers of one parameter: updates so far, and its arrays by name."""
+
+    step: int
+    arrays: dict[str, Array]
 
 
 class Update:
@@ -178,12 +185,12 @@ class Update:
     def changes(self) -> list[tuple[lg.Cell[Any], Any]]:
         """The cells to replace, and their new values."""
         params = self.optimizer.params()
-        slots: list[Slots] = list(self._slots)
+        slots = list(self._slots)
         changes: list[tuple[lg.Cell[Any], Any]] = []
         for i in self.updated:
             changes.append((params[i].cell, params[i].successor(self.values["param", i])))
             arrays = {name: self.values["state", i, name] for name in slots[i].arrays}
-            slots[i] = slots[i]._replace(step=slots[i].step + 1, arrays=arrays)
+            slots[i] = Slots(slots[i].step + 1, arrays)
         changes.append((self.optimizer.state, tuple(slots)))
         changes.append((self.optimizer.rate, self.rate))
         return changes

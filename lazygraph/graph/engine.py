@@ -36,6 +36,9 @@ class Engine(Protocol):
     def index(self, tensor: "Tensor", key: Any) -> "Tensor":
         """`tensor[key]`."""
 
+    def at(self, tensor: "Tensor") -> Any:
+        """`tensor.at`, to be indexed."""
+
 
 class _Socket:
     """Where the package plugs the engine in, once."""

@@ -29,16 +29,21 @@ VARIABLE = _leaf("variable", params=("identity", "version"))
 PLACEHOLDER = _leaf("placeholder")
 
 
+_LARGEST = float(np.finfo(np.float32).max)
 _SCALAR_SPECS = {dtype: Spec((), dtype) for dtype in DTYPES}
 
 
 def scalar_node(scalar: bool | int | float, dtype: DType) -> Node:
     """A leaf of shape () for a Python scalar: a slot of the plan, never part of its key."""
     try:
-        value: Any = dtype.type(scalar)
+        if -_LARGEST <= scalar <= _LARGEST:
+            value: Any = dtype.type(scalar)
+        else:
+            with np.errstate(over="ignore"):  # infinity, as in a run
+                value = dtype.type(scalar)
         if dtype.category != FLOATING and int(value) != scalar:
             raise OverflowError
-    except OverflowError:
+    except (OverflowError, ValueError):  # NaN is no integer
         raise DTypeError(
             f"a Python scalar must fit the tensor's dtype, {dtype}; got {scalar!r}"
         ) from None

@@ -46,6 +46,24 @@ class Operators:
     def __rtruediv__(self, other: "TensorLike") -> "Tensor":
         return self._apply("divide", other, self)
 
+    def __floordiv__(self, other: "TensorLike") -> "Tensor":
+        return self._apply("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: "TensorLike") -> "Tensor":
+        return self._apply("floor_divide", other, self)
+
+    def __mod__(self, other: "TensorLike") -> "Tensor":
+        return self._apply("remainder", self, other)
+
+    def __rmod__(self, other: "TensorLike") -> "Tensor":
+        return self._apply("remainder", other, self)
+
+    def __divmod__(self, other: "TensorLike") -> "tuple[Tensor, Tensor]":
+        return self // other, self % other
+
+    def __rdivmod__(self, other: "TensorLike") -> "tuple[Tensor, Tensor]":
+        return other // self, other % self
+
     def __pow__(self, other: "TensorLike") -> "Tensor":
         if type(other) is int and other == 2:
             return self._apply("square", self)  # as NumPy does: exact, and many times faster
@@ -59,6 +77,9 @@ class Operators:
 
     def __rmatmul__(self, other: "TensorLike") -> "Tensor":
         return self._apply("matmul", other, self)
+
+    def __pos__(self) -> "Tensor":
+        return self._apply("positive", self)
 
     def __neg__(self) -> "Tensor":
         return self._apply("negative", self)

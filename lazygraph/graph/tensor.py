@@ -171,8 +171,10 @@ class Tensor(Operators):
 
     def detach(self) -> "Tensor":
         """The same value without a history: no gradient flows through it."""
-        if self.node.value is not None and self.node.inputs:
-            return Tensor(data_node(self.node.value.view()))
+        value = self.node.value
+        if value is not None and self.node.inputs:
+            # By rows: whether a matrix lies by columns is part of the history.
+            return Tensor(data_node(value.reshape(-1).reshape(value.shape)))
         return apply(OPS["stop_gradient"], self)
 
     # Structure.
@@ -187,6 +189,11 @@ class Tensor(Operators):
 
     def __getitem__(self, key: Any) -> "Tensor":
         return engine().index(self, key)
+
+    @property
+    def at(self) -> Any:
+        """A changed copy: `x.at[key].set(values)`, and `add`, `multiply`, `min`, `max`."""
+        return engine().at(self)
 
     def __copy__(self) -> "Tensor":
         return self
@@ -249,13 +256,15 @@ def apply(op: Op, *operands: TensorLike, params: Params = ()) -> Tensor:
         node = x.node
         inputs.append(node)
         specs.append(node.spec)
-    if len(specs) != len(operands) or (specs and differ(op, specs)):
-        inputs = _coerced(op, operands)
-        specs = [node.spec for node in inputs]
     try:
+        if len(specs) != len(operands) or (specs and differ(op, specs)):
+            inputs = _coerced(op, operands)
+            specs = [node.spec for node in inputs]
         spec = op.infer(*specs, **op.named(params)) if params else op.infer(*specs)
     except LazyGraphError as error:
         error.args = (f"{op.name}: {error.args[0]}", *error.args[1:])
+        if len(inputs) != len(operands):
+            inputs = [x.node for x in operands if type(x) is Tensor]
         for node in inputs:
             error.add_note(f"  {node.spec} built at {describe(node.source)}")
         raise

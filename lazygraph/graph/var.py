@@ -164,6 +164,8 @@ class Var(Operators):
         given = as_dtype(array.dtype)
         if given.category > self.dtype.category:
             raise DTypeError(f"{self.name}: a new value must be {self.dtype}; got {given}")
+        if given is not self.dtype and not hasattr(value, "dtype"):
+            return owned_array(value, self.dtype)  # Python floats, without a detour by float32
         if given is not self.dtype or not array.flags.c_contiguous:
             array = array.astype(self.dtype.dtype, order="C")
         return array

@@ -10,12 +10,9 @@ from lazygraph.ops import infer
 from lazygraph.ops.record import define
 
 
-def _bitwise(
-    name: str, evaluate: Any, emit: Any, operands: int = 2, commutes: bool = True
-) -> Op:
+def _bitwise(name: str, evaluate: Any, emit: Any, operands: int = 2, **fields: Any) -> Op:
     return define(
         name,
-        infer=infer.integral,
         evaluate=evaluate,
         emit=emit,
         kind=Kind.POINTWISE,
@@ -23,7 +20,7 @@ def _bitwise(
         samples=lambda rng: [
             Sample(tuple(rng.integers(0, 7, (2, 3)) for _ in range(operands)))
         ],
-        commutes=commutes and operands == 2,
+        **{"infer": infer.integral, "commutes": operands == 2, **fields},
     )
 
 
@@ -62,8 +59,16 @@ BITWISE_OR = _bitwise("bitwise_or", np.bitwise_or, lambda k, a, b: k.bit_or(a, b
 BITWISE_XOR = _bitwise("bitwise_xor", np.bitwise_xor, lambda k, a, b: k.bit_xor(a, b))
 BITWISE_INVERT = _bitwise("bitwise_invert", np.invert, lambda k, x: k.invert(x), operands=1)
 BITWISE_LEFT_SHIFT = _bitwise(
-    "bitwise_left_shift", np.left_shift, lambda k, a, b: k.left_shift(a, b), commutes=False
+    "bitwise_left_shift",
+    np.left_shift,
+    lambda k, a, b: k.left_shift(a, b),
+    infer=infer.shift,
+    commutes=False,
 )
 BITWISE_RIGHT_SHIFT = _bitwise(
-    "bitwise_right_shift", np.right_shift, lambda k, a, b: k.right_shift(a, b), commutes=False
+    "bitwise_right_shift",
+    np.right_shift,
+    lambda k, a, b: k.right_shift(a, b),
+    infer=infer.shift,
+    commutes=False,
 )

@@ -180,8 +180,11 @@ def _where_spec(condition: Spec, a: Spec, b: Spec) -> Spec:
 
 
 def _choose(condition: Any, a: Any, b: Any, out: Any) -> None:
-    np.copyto(out, b)
-    np.copyto(out, a, where=condition)
+    """Pick bits, not values: ((a ^ b) & mask) ^ b, many times as fast as a masked copy."""
+    bits = np.dtype(f"i{out.itemsize}")
+    mask = np.negative(np.asarray(condition).astype(bits))
+    a, b = a.view(bits), b.view(bits)
+    np.bitwise_xor(np.bitwise_and(np.bitwise_xor(a, b), mask), b, out.view(bits))
 
 
 WHERE = define(
@@ -195,6 +198,7 @@ WHERE = define(
     ],
     emit=lambda k, c, a, b: k.select(c, a, b),
     kind=Kind.POINTWISE,
+    in_place=True,
     coerce_from=1,
     samples=lambda rng: [
         Sample(

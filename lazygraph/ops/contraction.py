@@ -124,6 +124,11 @@ def _turned_spec(a: Spec, b: Spec, turned: Turned) -> Spec:
     return _matmul_spec(a, b)
 
 
+def _turned_matmul(a: Value, b: Value, out: Value, *, turned: Turned) -> None:
+    a, b = _as_meant((a, b), turned)
+    _matmul(a, b, out)
+
+
 def _turned_gradient(
     g: Tensor, y: Tensor, a: Tensor, b: Tensor, turned: Turned
 ) -> list[Tensor]:
@@ -133,7 +138,7 @@ def _turned_gradient(
 TURNED_MATMUL = define(
     "turned_matmul",
     infer=_turned_spec,
-    evaluate=lambda a, b, out, turned: _matmul(*_as_meant((a, b), turned), out),
+    evaluate=_turned_matmul,
     gradient=_turned_gradient,
     kind=Kind.CONTRACTION,
     params=("turned",),

@@ -132,7 +132,13 @@ def arange(
 
 
 def _arange(out: Any, *, start: float, step: float, length: int, dtype: DType) -> None:
-    np.copyto(out, start + step * np.arange(length), casting="unsafe")
+    places = np.arange(length)
+    if dtype.is_floating or start != int(start) or step != int(step):
+        np.copyto(out, float(start) + float(step) * places, casting="unsafe")
+        return
+    # Modulo 2^64, exact for every integer: 2 and 2.0, which are one parameter, agree.
+    first, distance = (np.uint64(int(x) % 2**64) for x in (start, step))
+    np.copyto(out, first + distance * places.astype(np.uint64), casting="unsafe")
 
 
 ARANGE = define(

@@ -1,266 +1,220 @@
-"""Picking elements by integers, and adding them back where they came from."""
+"""`x[key]`: what a key of NumPy's forms points at."""
 
-from collections.abc import Callable
-from typing import Any
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lazygraph.dtypes import DEFAULT_FLOAT, INTEGER
-from lazygraph.errors import BoundsError, DTypeError, ShapeError
-from lazygraph.graph.leaves import data_node, owned_array
-from lazygraph.graph.op import Coerce, Kind, Op, Sample
-from lazygraph.graph.spec import Shape, Spec
-from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
-from lazygraph.ops import infer, scatter
-from lazygraph.ops.conversion import astype
-from lazygraph.ops.creation import arange
-from lazygraph.ops.layout import reshape, strided_slice
-from lazygraph.ops.record import define
+from lazygraph.dtypes import BOOL, DEFAULT_INTEGER
+from lazygraph.errors import BoundsError
+from lazygraph.graph.leaves import data_node, owned_array, scalar_node
+from lazygraph.graph.node import Value
+from lazygraph.graph.spec import Shape
+from lazygraph.graph.tensor import Tensor, as_tensor
+from lazygraph.ops import scatter
+from lazygraph.ops.gathering import check_integers, gathered, within_bounds
+from lazygraph.ops.layout import Bounds, reshape, strided_slice
+from lazygraph.source import describe
+
+# A key taken apart: an integer, a slice, `None`, `...`, an array that is known, or a tensor.
+Part = Any
 
 
-def take(x: TensorLike, indices: TensorLike, *, axis: int | None = None) -> Tensor:
-    """The slices of `x` along an axis that the indices name.
+class Region(NamedTuple):
+    """The elements that a key points at: of a strided slice, reshaped, those that arrays name.
 
-    Args:
-        x: a tensor.
-        indices: integers of any shape, in [-n, n) for an axis of length n; negative ones count
-            from the end. Values are checked when the result is computed.
-        axis: the axis to pick from; may be left out for a tensor with one axis.
-
-    Returns:
-        A tensor of shape `x.shape[:axis] + indices.shape + x.shape[axis + 1:]`. Where an index
-        occurs several times, the gradients add.
-
-    Raises:
-        BoundsError: an index outside, at realization, with the index and the length.
-
-    Example:
-        >>> import lazygraph as lg
-        >>> lg.take(lg.asarray([10, 20, 30]), lg.asarray([2, 0])).tolist()
-        [30, 10]
+    Attributes:
+        bounds: first index, length and step of the slice, for each axis of the tensor.
+        shape: of the slice, without the axes of integers and with those of `None`.
+        axes: which of these axes arrays point into; integers too, if there are arrays.
+        indices: the array for each of them.
+        joint: the axis of the result, of length 1, that has to be dropped, or None. It stems
+            from a `...` without axes between arrays, which still keeps them apart.
     """
-    x = as_tensor(x)
-    if axis is None:
-        if x.ndim != 1:
-            raise ShapeError(f"take needs an axis for a tensor of shape {x.shape}; got None")
-        axis = 0
-    return apply(TAKE, x, indices, params=(infer.one_axis(axis, x.ndim),))
 
-
-def _integers(indices: Spec) -> None:
-    if indices.dtype.category != INTEGER:
-        raise DTypeError(f"indices must be integers; got {indices}")
-
-
-def _take_spec(x: Spec, indices: Spec, axis: int) -> Spec:
-    _integers(indices)
-    return Spec((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype)
-
-
-def _within_bounds(kernel: Callable[..., None]) -> Callable[..., None]:
-    def checked(*arrays: Any, axis: int, **_: Any) -> None:
-        *operands, out = arrays
-        try:
-            kernel(*operands, axis, out)
-        except IndexError as error:
-            raise BoundsError(*error.args) from None
-
-    return checked
-
-
-TAKE: Op = define(
-    "take",
-    infer=_take_spec,
-    evaluate=_within_bounds(scatter.gather),
-    gradient=lambda g, y, x, indices, axis: [
-        apply(SCATTER_ADD, indices, g, params=(axis, x.shape)),
-        None,
-    ],
-    kind=Kind.MOVE,
-    params=("axis",),
-    coerce=Coerce.NONE,
-    samples=lambda rng: [
-        Sample((rng.standard_normal((4, 3)), np.array([2, 0, 2, -1])), (0,)),
-        Sample((rng.standard_normal((2, 4)), np.array([[1, 1], [3, 0]])), (1,)),
-        Sample((rng.standard_normal((4, 3)), np.zeros((0,), np.int64)), (0,)),
-    ],
-)
-
-SCATTER_ADD: Op = define(
-    "scatter_add",
-    infer=lambda indices, g, axis, shape: Spec(shape, g.dtype),
-    evaluate=_within_bounds(scatter.scatter_add),
-    gradient=lambda u, y, indices, g, axis, shape: [None, take(u, indices, axis=axis)],
-    kind=Kind.MOVE,
-    params=("axis", "shape"),
-    coerce=Coerce.NONE,
-    samples=lambda rng: [
-        Sample((np.array([2, 0, 2, -1]), rng.standard_normal((4, 3))), (0, (5, 3)))
-    ],
-)
-
-
-def take_along_axis(x: TensorLike, indices: TensorLike, *, axis: int = -1) -> Tensor:
-    """One element for each index, at the index's own place on all axes but one.
-
-    Args:
-        x: a tensor.
-        indices: integers, of `x`'s shape but for `axis`.
-        axis: the axis that the indices point into.
-
-    Returns:
-        A tensor of the shape of `indices`. Where an index repeats, the gradients add.
-
-    Raises:
-        BoundsError: an index outside, at realization, with the index and the length.
-
-    Example:
-        >>> import lazygraph as lg
-        >>> lg.take_along_axis(lg.asarray([[1, 2], [3, 4]]), lg.asarray([[1], [0]])).tolist()
-        [[2], [3]]
-    """
-    x = as_tensor(x)
-    return apply(TAKE_ALONG, x, indices, params=(infer.one_axis(axis, x.ndim),))
-
-
-def _take_along_spec(x: Spec, indices: Spec, axis: int) -> Spec:
-    _integers(indices)
-    fits = len(x.shape) == len(indices.shape) and all(
-        n == m or i == axis for i, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True))
-    )
-    if not fits:
-        raise ShapeError(
-            f"indices must have the tensor's shape on every axis but {axis}; "
-            f"got {indices.shape} for {x.shape}"
-        )
-    return Spec(indices.shape, x.dtype)
-
-
-TAKE_ALONG: Op = define(
-    "take_along_axis",
-    infer=_take_along_spec,
-    evaluate=_within_bounds(scatter.gather_along_axis),
-    gradient=lambda g, y, x, indices, axis: [
-        apply(SCATTER_ADD_ALONG, indices, g, params=(axis, x.shape)),
-        None,
-    ],
-    kind=Kind.MOVE,
-    params=("axis",),
-    coerce=Coerce.NONE,
-    samples=lambda rng: [
-        Sample((rng.standard_normal((3, 4)), np.array([[1], [3], [-1]])), (1,)),
-        Sample((rng.standard_normal((3, 2)), np.array([[2, 2], [2, 0]])), (0,)),
-    ],
-)
-
-SCATTER_ADD_ALONG: Op = define(
-    "scatter_add_along_axis",
-    infer=lambda indices, g, axis, shape: Spec(shape, g.dtype),
-    evaluate=_within_bounds(scatter.scatter_add_along_axis),
-    gradient=lambda u, y, indices, g, axis, shape: [
-        None,
-        take_along_axis(u, indices, axis=axis),
-    ],
-    kind=Kind.MOVE,
-    params=("axis", "shape"),
-    coerce=Coerce.NONE,
-    samples=lambda rng: [
-        Sample((np.array([[1], [3], [-1]]), rng.standard_normal((3, 1))), (1, (3, 4))),
-        Sample((np.array([[2, 2], [2, 0]]), rng.standard_normal((2, 2))), (0, (3, 2))),
-    ],
-)
-
-
-def one_hot(x: TensorLike, num_classes: int, *, dtype: Any = DEFAULT_FLOAT) -> Tensor:
-    """1 at the place that the integer names on a new last axis, 0 elsewhere.
-
-    Args:
-        x: integers of shape `s`.
-        num_classes: the length of the new axis; an integer outside gives zeros only.
-        dtype: the dtype of the result.
-
-    Returns:
-        A tensor of shape `(*s, num_classes)`.
-
-    Example:
-        >>> import lazygraph as lg
-        >>> lg.one_hot(lg.asarray([1, 0]), 2).tolist()
-        [[0.0, 1.0], [1.0, 0.0]]
-    """
-    x = as_tensor(x)
-    _integers(x.node.spec)
-    return astype(reshape(x, (*x.shape, 1)) == arange(num_classes, dtype=x.dtype), dtype)
+    bounds: Bounds
+    shape: Shape
+    axes: tuple[int, ...]
+    indices: tuple[Tensor, ...]
+    joint: int | None
 
 
 def index(x: Tensor, key: Any) -> Tensor:
-    """`x[key]`: integers, slices, `...`, `None`, and at most one array of integers.
+    """`x[key]`, by the rules of NumPy.
+
+    A key is one of these, or a tuple of them: an integer, a slice, `...`, `None`, an array of
+    integers, an array of booleans. Arrays broadcast against each other, and integers beside
+    them. Their common axes take the place of theirs if these follow one another, else they come
+    first. An array of booleans with n axes stands for n arrays of integers, the places where it
+    is true; its value is asked for at once, since the shape of the result depends on it.
+
+    Args:
+        x: a tensor.
+        key: what to pick.
 
     Raises:
-        BoundsError: too many indices, or an integer outside its axis.
-        TypeError: a key of another kind.
+        BoundsError: too many indices, an index that is known and outside of its axis, or an
+            array of booleans of another shape. An index that has to be computed is checked at
+            realization.
+        RealizationError: inside `no_realize`, an array of booleans that is not known.
+        TypeError: a key of another kind, a boolean by itself among them.
     """
-    keys = key if isinstance(key, tuple) else (key,)
-    keys = _expanded(keys, x)
-    bounds, shape, gather = _resolve(x.shape, keys)
-    y = reshape(strided_slice(x, bounds), shape)
-    return y if gather is None else apply(TAKE, y, gather[1], params=(gather[0],))
+    return read(x, locate(x, key))
 
 
-def _expanded(keys: tuple[Any, ...], x: Tensor) -> tuple[Any, ...]:
-    """The keys with `...` written out, one for each axis and one for each `None`."""
-    used = len([k for k in keys if k is not None and k is not Ellipsis])
-    if used > x.ndim:
-        raise BoundsError(f"a tensor of shape {x.shape} takes {x.ndim} indices; got {used}")
-    rest = (slice(None),) * (x.ndim - used)
-    places = [i for i, k in enumerate(keys) if k is Ellipsis]
-    if len(places) > 1:
-        raise BoundsError("an index may contain one ellipsis; got several")
-    at = places[0] if places else len(keys)
-    return (*keys[:at], *rest, *keys[at + 1 :])
+def read(x: Tensor, region: Region) -> Tensor:
+    """The elements of a region."""
+    y = cut(x, region)
+    if region.indices:
+        y = gathered(y, region.indices, region.axes)
+    if region.joint is not None:
+        y = reshape(y, y.shape[: region.joint] + y.shape[region.joint + 1 :])
+    return y
 
 
-def _resolve(
-    shape: Shape, keys: tuple[Any, ...]
-) -> tuple[tuple[tuple[int, int, int], ...], Shape, tuple[int, Tensor] | None]:
-    """Slice bounds, the shape after integers and `None`, and the axis that an array gathers."""
+def cut(x: Tensor, region: Region) -> Tensor:
+    """What lies within the bounds of a region, before arrays pick from it."""
+    return reshape(strided_slice(x, region.bounds), region.shape)
+
+
+def locate(x: Tensor, key: Any) -> Region:
+    """What the key points at; errors are those of `index`."""
+    try:
+        return _region(x.shape, key)
+    except BoundsError as error:
+        error.add_note(f"  {x.node.spec} built at {describe(x.node.source)}")
+        raise
+
+
+def _region(shape: Shape, key: Any) -> Region:
+    keys = key if type(key) is tuple else (key,)
+    parts = _for_each_axis([_part(k) for k in keys], shape)
+    if any(isinstance(part, Tensor) for part in parts):
+        parts = [_as_array(part) if isinstance(part, int) else part for part in parts]
+    else:
+        parts = [part for part in parts if part is not Ellipsis]
     bounds: list[tuple[int, int, int]] = []
-    result: list[int] = []
-    gather: tuple[int, Tensor] | None = None
-    for key in keys:
-        if key is None:
-            result.append(1)
-            continue
-        n = shape[len(bounds)]
-        if isinstance(key, slice):
-            first, stop, step = key.indices(n)
-            length = len(range(first, stop, step))
-            bounds.append((first, length, step) if length else (0, 0, 1))
-            result.append(length)
-        elif isinstance(key, (int, np.integer)) and not isinstance(key, bool):
-            if not -n <= key < n:
-                raise BoundsError(
-                    f"index {key} is out of bounds for axis {len(bounds)} with size {n}"
-                )
-            bounds.append((int(key) % n, 1, 1))
+    lengths: list[int] = []
+    arrays: dict[int, Tensor] = {}
+    joint = None
+    for part in parts:
+        if part is None:
+            lengths.append(1)
+        elif part is Ellipsis:
+            joint = len(lengths)
+            lengths.append(1)
+        elif isinstance(part, int):
+            bounds.append((part, 1, 1))
+        elif isinstance(part, slice):
+            bounds.append(_span(part, shape[len(bounds)]))
+            lengths.append(bounds[-1][1])
         else:
-            if gather is not None:
-                raise NotImplementedError("an index may contain one array of integers")
-            gather = (len(result), _indices(key))
-            bounds.append((0, n, 1))
-            result.append(n)
-    return tuple(bounds), tuple(result), gather
+            arrays[len(lengths)] = part
+            lengths.append(shape[len(bounds)])
+            bounds.append((0, lengths[-1], 1))
+    if joint is not None:  # kept apart, the arrays have their axes in front
+        rank = max(indices.ndim for indices in arrays.values())
+        joint += rank - len([axis for axis in arrays if axis < joint])
+    return Region(tuple(bounds), tuple(lengths), tuple(arrays), tuple(arrays.values()), joint)
 
 
-def _indices(key: Any) -> Tensor:
+def _span(part: slice, n: int) -> tuple[int, int, int]:
+    first, stop, step = part.indices(n)
+    length = len(range(first, stop, step))
+    return (first, length, step) if length else (0, 0, 1)
+
+
+def _as_array(i: int) -> Tensor:
+    """A slot of the plan, which serves any integer."""
+    return Tensor(scalar_node(i, DEFAULT_INTEGER))
+
+
+def _part(key: Any) -> Part:
+    """The key as an integer, a slice, `None`, `...`, an array that is known, or a tensor."""
+    if type(key) is int or key is None or key is Ellipsis or isinstance(key, slice):
+        return key
     if isinstance(key, list | tuple):
         array = owned_array(key)
-        key = Tensor(data_node(array if array.size else array.astype(np.int64)))
+        key = array if array.size else array.astype(np.int64)
+    known = isinstance(key, np.ndarray | np.generic | int)
+    if not known and not hasattr(type(key), "dtype"):
+        return _integer(key)
+    indices = as_tensor(key)
+    if indices.dtype.category == BOOL:
+        if indices.ndim == 0:
+            raise TypeError(f"a boolean must not be an index by itself; got {key!r}")
+        return indices.numpy()
+    check_integers(indices.node.spec)
+    if not known:
+        return indices
+    return int(indices.item()) if indices.ndim == 0 else indices.numpy()
+
+
+def _integer(key: Any) -> int:
     try:
-        indices = as_tensor(key)
+        return operator.index(key)
     except TypeError:
         raise TypeError(
-            "an index must be an integer, a slice, None, ... or an array of integers; "
-            f"got {key!r}"
+            "an index must be an integer, a slice, None, ..., or an array of integers or "
+            f"booleans; got {key!r}"
         ) from None
-    _integers(indices.node.spec)
-    return indices
+
+
+def _for_each_axis(parts: Sequence[Part], shape: Shape) -> list[Part]:
+    """One integer, slice or tensor for each axis; `None`; a `...` that keeps arrays apart."""
+    used = sum(_rank(part) for part in parts)
+    if used > len(shape):
+        raise BoundsError(f"a tensor of shape {shape} takes {len(shape)} indices; got {used}")
+    dots = [i for i, part in enumerate(parts) if part is Ellipsis]
+    if len(dots) > 1:
+        raise BoundsError(f"an index may contain one ellipsis; got {len(dots)}")
+    at = dots[0] if dots else len(parts)
+    before, behind = parts[:at], parts[at + 1 :]
+    whole: list[Part] = [slice(None)] * (len(shape) - used)
+    if not whole and any(map(_points, before)) and any(map(_points, behind)):
+        whole = [Ellipsis]
+    return list(_checked((*before, *whole, *behind), shape))
+
+
+def _rank(part: Part) -> int:
+    """How many axes a part stands for."""
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if isinstance(part, np.ndarray) and part.dtype == bool else 1
+
+
+def _points(part: Part) -> bool:
+    return not (part is None or isinstance(part, slice))
+
+
+def _checked(parts: Sequence[Part], shape: Shape) -> Iterator[Part]:
+    """The parts with integers counted from the front, and known arrays as tensors."""
+    axis = 0
+    for part in parts:
+        if isinstance(part, int):
+            n = shape[axis]
+            if not -n <= part < n:
+                raise BoundsError(
+                    f"index {part} is out of bounds for axis {axis} with size {n}"
+                )
+            yield part % n
+        elif isinstance(part, np.ndarray):
+            yield from _known(part, axis, shape)
+        else:
+            yield part
+        axis += _rank(part)
+
+
+def _known(array: Value, axis: int, shape: Shape) -> Iterator[Tensor]:
+    if array.dtype == bool:
+        lengths = shape[axis : axis + array.ndim]
+        if array.shape != lengths:
+            raise BoundsError(
+                f"an array of booleans must have the shape of its axes, {lengths}; "
+                f"got {array.shape}"
+            )
+        yield from (Tensor(data_node(places)) for places in np.nonzero(array))
+    else:
+        within_bounds(scatter.check_bounds)(array, axis, shape[axis])
+        yield Tensor(data_node(array))

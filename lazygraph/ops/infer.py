@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from lazygraph.dtypes import BOOL, DType, bool_
+from lazygraph.dtypes import BOOL, INTEGER, DType, bool_
 from lazygraph.errors import BoundsError, DTypeError, ShapeError
 from lazygraph.graph.spec import Shape, Spec
 
@@ -78,6 +78,13 @@ def integral(*operands: Spec) -> Spec:
     """Integers or booleans, broadcast."""
     if operands[0].dtype.is_floating:
         raise DTypeError(f"a bitwise function needs integers or bool; got {operands[0].dtype}")
+    return broadcast(*operands)
+
+
+def shift(*operands: Spec) -> Spec:
+    """Integers, broadcast."""
+    if operands[0].dtype.category != INTEGER:
+        raise DTypeError(f"a shift needs integers; got {operands[0].dtype}")
     return broadcast(*operands)
 
 

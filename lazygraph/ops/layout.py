@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from lazygraph.errors import ShapeError
-from lazygraph.graph.node import Node, Value
 from lazygraph.graph.op import Coerce, Kind, Op, Sample
 from lazygraph.graph.spec import Shape, Spec
 from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
@@ -132,35 +131,6 @@ PERMUTE = define(
         Sample((rng.standard_normal((2, 0)),), ((1, 0),)),
     ],
 )
-
-
-def is_turned(node: Node) -> bool:
-    """Whether the matrices of a value lie by columns: a permutation turned them."""
-    if node.value is not None:
-        value = node.value
-        return value.ndim > 1 and lies_densely(value.mT) and not lies_densely(value)
-    if node.op is not PERMUTE or len(node.spec.shape) < 2:
-        return False
-    axes = node.op.named(node.params)["axes"]
-    return bool(axes[-2] > axes[-1])
-
-
-def turned_back(node: Node) -> Tensor:
-    """The transpose of a node for which `is_turned` holds; it lies by rows."""
-    if node.value is not None:
-        return Tensor(node).mT
-    axes = node.op.named(node.params)["axes"]
-    return permute_dims(Tensor(node.inputs[0]), (*axes[:-2], axes[-1], axes[-2]))
-
-
-def lies_densely(array: Value) -> bool:
-    """Whether the strides are those of a fresh array, on axes of length 1 as well."""
-    stride = array.itemsize
-    for length, found in zip(array.shape[::-1], array.strides[::-1], strict=True):
-        if found != stride:
-            return False
-        stride *= length
-    return True
 
 
 def squeeze(x: TensorLike, axis: int | Sequence[int]) -> Tensor:

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from lazygraph.dtypes import DEFAULT_FLOAT, as_dtype, float32, uint32, uint64
+from lazygraph.dtypes import (
+    DEFAULT_FLOAT,
+    DEFAULT_INTEGER,
+    INTEGER,
+    DType,
+    as_dtype,
+    float32,
+    uint32,
+    uint64,
+)
 from lazygraph.errors import DTypeError
 from lazygraph.graph.leaves import data_node
 from lazygraph.graph.op import Coerce, Kind, Sample
@@ -15,7 +24,9 @@ from lazygraph.graph.tensor import Tensor, TensorLike, apply
 from lazygraph.ops import threefry
 from lazygraph.ops.conversion import astype
 from lazygraph.ops.creation import ShapeLike, _shape
+from lazygraph.ops.rearranging import unstack
 from lazygraph.ops.record import define
+from lazygraph.ops.sorting import argsort
 from lazygraph.ops.transcendental import cos, log, sqrt
 
 # The way from the first process to this one: for each fork, the number that it had in its
@@ -148,6 +159,78 @@ class Generator:
         """Booleans, each true with probability `p`."""
         return self.uniform(shape) < p
 
+    def integers(
+        self, low: int, high: int, shape: ShapeLike = (), *, dtype: Any = DEFAULT_INTEGER
+    ) -> Tensor:
+        """Integers evenly spread over [low, high).
+
+            low + floor(u (high - low) / 2^64),  u of 64 random bits
+
+        Each integer has a probability within 2^-64 of `1 / (high - low)`.
+
+        Args:
+            low: the smallest integer.
+            high: the one after the greatest.
+            shape: the shape of the result.
+            dtype: an integer dtype that holds them.
+
+        Raises:
+            ValueError: there is no integer from `low` to `high`.
+            DTypeError: the dtype does not hold them.
+
+        Example:
+            >>> sorted(set(Generator(7).integers(-1, 2, (50,)).tolist()))
+            [-1, 0, 1]
+        """
+        wanted = as_dtype(dtype)
+        if low >= high:
+            raise ValueError(f"integers needs low < high; got {low} and {high}")
+        if wanted.category != INTEGER or not _holds(wanted, low, high - 1):
+            raise DTypeError(
+                f"integers needs an integer dtype that holds [{low}, {high}); got {wanted}"
+            )
+        scaled = _high_word(self._words(shape), high - low)
+        return astype(scaled + low % 2**64, wanted)
+
+    def permutation(self, n: int) -> Tensor:
+        """The integers 0 .. n-1 in an order of which every one is equally likely.
+
+        They are sorted by keys of 64 random bits. That two keys are alike, so that their
+        integers stay in order, has a probability of about `n^2 / 2^65`.
+
+        Args:
+            n: how many integers.
+
+        Returns:
+            An int64 tensor of shape `(n,)`.
+
+        Example:
+            >>> sorted(Generator(7).permutation(4).tolist())
+            [0, 1, 2, 3]
+        """
+        high, low = self._words((n,))
+        return argsort((high << 32) | low)
+
+    def _words(self, shape: ShapeLike) -> tuple[Tensor, Tensor]:
+        """The halves of 64 random bits an element, each in a uint64."""
+        high, low = unstack(astype(self.bits((*_shape(shape), 2)), uint64), axis=-1)
+        return high, low
+
+
+def _holds(dtype: DType, smallest: int, greatest: int) -> bool:
+    limits = np.iinfo(dtype.dtype)
+    return bool(limits.min <= smallest and greatest <= limits.max)
+
+
+def _high_word(words: tuple[Tensor, Tensor], factor: int) -> Tensor:
+    """The upper 64 bits of a product of 64 bits and a factor up to 2^64, by long hand."""
+    (a, b), (c, d) = words, divmod(factor, 2**32)
+    middle = a * d + (b * d >> 32)
+    if not c:
+        return middle >> 32
+    carried = b * c + (middle & 0xFFFFFFFF)
+    return a * c + (middle >> 32) + (carried >> 32)
+
 
 def _folded(words: Any, fork: int) -> Any:
     out = np.empty(2, np.uint32)
@@ -194,3 +277,15 @@ def bernoulli(p: TensorLike, shape: ShapeLike) -> Tensor:
 def bits(shape: ShapeLike) -> Tensor:
     """`Generator.bits` of the default generator."""
     return _default.bits(shape)
+
+
+def integers(
+    low: int, high: int, shape: ShapeLike = (), *, dtype: Any = DEFAULT_INTEGER
+) -> Tensor:
+    """`Generator.integers` of the default generator."""
+    return _default.integers(low, high, shape, dtype=dtype)
+
+
+def permutation(n: int) -> Tensor:
+    """`Generator.permutation` of the default generator."""
+    return _default.permutation(n)

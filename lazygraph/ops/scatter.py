@@ -1,4 +1,4 @@
-"""Elements picked by integers, and added back to where they came from."""
+"""Kernels that pick elements by integers, and put or add others where integers say."""
 
 from collections.abc import Iterator
 from math import prod
@@ -13,7 +13,7 @@ _CHUNK = 16 * 1024  # elements whose addresses are computed at a time
 _WIDE = 256  # a row this long is added by a call of its own, faster than element by element
 
 
-def gather(x: Array, indices: Array, axis: int, out: Array) -> None:
+def gather(x: Array, indices: Array, axis: int, out: Array, wrap: bool = True) -> None:
     """The slices of `x` that the indices name.
 
         out[..., i, ...] = x[..., indices[i], ...]
@@ -23,6 +23,7 @@ def gather(x: Array, indices: Array, axis: int, out: Array) -> None:
         indices: integers in [-n, n), of any shape; negative ones count from the end.
         axis: the axis that they point into, not negative.
         out: of shape `x.shape[:axis] + indices.shape + x.shape[axis + 1:]`.
+        wrap: whether negative indices are allowed.
 
     Raises:
         IndexError: an index is outside; `out` is untouched.
@@ -33,7 +34,7 @@ def gather(x: Array, indices: Array, axis: int, out: Array) -> None:
         >>> out.tolist()
         [30.0, 10.0]
     """
-    _check_bounds(indices, axis, x.shape[axis])
+    check_bounds(indices, axis, x.shape[axis], wrap)
     positions = indices.astype(np.intp, copy=False)
     if x.flags.c_contiguous:
         np.take(x, positions, axis=axis, out=out, mode="wrap")
@@ -41,40 +42,79 @@ def gather(x: Array, indices: Array, axis: int, out: Array) -> None:
         out[...] = x[(slice(None),) * axis + (positions,)]
 
 
-def scatter_add(indices: Array, upstream: Array, axis: int, out: Array) -> None:
-    """The transpose of `gather`: zeros, with each slice of `upstream` added in its place.
+def accumulate(
+    combine: np.ufunc, indices: Array, values: Array, axis: int, out: Array, wrap: bool = True
+) -> None:
+    """Combine each slice of `values` with the slice of `out` that its index names.
 
-        out[..., indices[i], ...] += upstream[..., i, ...]      (i in C order)
+        out[..., indices[i], ...] = combine(out[..., indices[i], ...], values[..., i, ...])
 
-    What falls on one place is summed from the first to the last, so the bits depend on the
-    values alone.
+    What falls on one place is combined from the first to the last (i in C order), so the bits
+    depend on the values alone.
 
     Args:
+        combine: a function of two numbers, as `np.add`.
         indices: integers in [-n, n), of any shape; negative ones count from the end.
-        upstream: of shape `out.shape[:axis] + indices.shape + out.shape[axis + 1:]`.
+        values: of shape `out.shape[:axis] + indices.shape + out.shape[axis + 1:]`.
         axis: the axis that they point into, not negative.
-        out: any array with an axis of length n; what it held is lost.
+        out: any array with an axis of length n.
+        wrap: whether negative indices are allowed.
 
     Raises:
         IndexError: an index is outside; `out` is untouched.
 
     Example:
-        >>> out = np.empty(3)
-        >>> scatter_add(np.array([2, 0, 2, -1]), np.array([1.0, 2.0, 3.0, 4.0]), 0, out)
+        >>> out = np.zeros(3)
+        >>> accumulate(np.add, np.array([2, 0, 2, -1]), np.array([1.0, 2.0, 3.0, 4.0]), 0, out)
         >>> out.tolist()
         [2.0, 0.0, 8.0]
     """
-    _check_bounds(indices, axis, out.shape[axis])
-    sums = _zeros_in_order(out)
-    if upstream.size:
+    check_bounds(indices, axis, out.shape[axis], wrap)
+    if values.size:
+        flat = out.reshape(-1) if out.flags.c_contiguous else out.flatten()
         width = prod(out.shape[axis + 1 :])
         shape = _Cube(prod(out.shape[:axis]), indices.size, width)
-        add = _add_rows if width >= _WIDE else _add_elements
-        add(indices.reshape(1, -1, 1), _in_order(upstream), shape, out.shape[axis], sums)
-    _keep(sums, out)
+        run = _combine_rows if width >= _WIDE else _combine_elements
+        run(combine, indices.reshape(1, -1, 1), _in_order(values), shape, out.shape[axis], flat)
+        _keep(flat, out)
 
 
-def gather_along_axis(x: Array, indices: Array, axis: int, out: Array) -> None:
+def assign(indices: Array, values: Array, axis: int, out: Array, wrap: bool = True) -> None:
+    """Put each slice of `values` in the place that its index names; the last one stays there.
+
+        out[..., indices[i], ...] = values[..., i, ...]      (i in C order)
+
+    Args:
+        indices: integers in [-n, n), of any shape; negative ones count from the end.
+        values: of shape `out.shape[:axis] + indices.shape + out.shape[axis + 1:]`.
+        axis: the axis that they point into, not negative.
+        out: any array with an axis of length n.
+        wrap: whether negative indices are allowed.
+
+    Raises:
+        IndexError: an index is outside; `out` is untouched.
+
+    Example:
+        >>> out = np.zeros(3)
+        >>> assign(np.array([2, 0, -1]), np.array([1.0, 2.0, 3.0]), 0, out)
+        >>> out.tolist()
+        [2.0, 0.0, 3.0]
+    """
+    length = out.shape[axis]
+    check_bounds(indices, axis, length, wrap)
+    # NumPy promises no order for an assignment that names a place twice.
+    last = np.full(length, -1)
+    np.maximum.at(last, wrapped(indices, length).ravel(), np.arange(indices.size))
+    places = np.flatnonzero(last >= 0)
+    before, behind = out.shape[:axis], out.shape[axis + 1 :]
+    chosen = values.reshape(*before, indices.size, *behind)
+    whole: tuple[Any, ...] = (slice(None),) * axis
+    out[(*whole, places)] = chosen[(*whole, last[places])]
+
+
+def gather_along_axis(
+    x: Array, indices: Array, axis: int, out: Array, wrap: bool = True
+) -> None:
     """One element for each index, at the index's own place on all axes but one.
 
         out[..., i, ..., j] = x[..., indices[..., i, ..., j], ..., j]
@@ -84,6 +124,7 @@ def gather_along_axis(x: Array, indices: Array, axis: int, out: Array) -> None:
         indices: integers in [-n, n), of the shape of `x` but for `axis`.
         axis: the axis that they point into, not negative.
         out: of the shape of `indices`.
+        wrap: whether negative indices are allowed.
 
     Raises:
         IndexError: an index is outside; `out` is untouched.
@@ -94,7 +135,7 @@ def gather_along_axis(x: Array, indices: Array, axis: int, out: Array) -> None:
         >>> out.tolist()
         [[2.0], [3.0]]
     """
-    _check_bounds(indices, axis, x.shape[axis])
+    check_bounds(indices, axis, x.shape[axis], wrap)
     step = max(1, _CHUNK // max(1, prod(indices.shape[1:])))
     for start in range(0, len(indices), step):
         piece = slice(start, start + step)
@@ -102,7 +143,9 @@ def gather_along_axis(x: Array, indices: Array, axis: int, out: Array) -> None:
         out[piece] = np.take_along_axis(x if axis == 0 else x[piece], positions, axis)
 
 
-def scatter_add_along_axis(indices: Array, upstream: Array, axis: int, out: Array) -> None:
+def scatter_add_along_axis(
+    indices: Array, upstream: Array, axis: int, out: Array, wrap: bool = True
+) -> None:
     """The transpose of `gather_along_axis`: zeros, with each element added in its place.
 
         out[..., indices[..., i, ..., j], ..., j] += upstream[..., i, ..., j]      (in C order)
@@ -112,6 +155,7 @@ def scatter_add_along_axis(indices: Array, upstream: Array, axis: int, out: Arra
         upstream: of the shape of `indices`.
         axis: the axis that they point into, not negative.
         out: any array with an axis of length n; what it held is lost.
+        wrap: whether negative indices are allowed.
 
     Raises:
         IndexError: an index is outside; `out` is untouched.
@@ -122,12 +166,13 @@ def scatter_add_along_axis(indices: Array, upstream: Array, axis: int, out: Arra
         >>> out.tolist()
         [[0.0, 5.0], [6.0, 0.0]]
     """
-    _check_bounds(indices, axis, out.shape[axis])
+    check_bounds(indices, axis, out.shape[axis], wrap)
     sums = _zeros_in_order(out)
     if upstream.size:
         width = prod(indices.shape[axis + 1 :])
         cube = indices.reshape(-1, indices.shape[axis], width)
-        _add_elements(cube, _in_order(upstream), _Cube(*cube.shape), out.shape[axis], sums)
+        shape = _Cube(*cube.shape)
+        _combine_elements(np.add, cube, _in_order(upstream), shape, out.shape[axis], sums)
     _keep(sums, out)
 
 
@@ -139,33 +184,47 @@ class _Cube(NamedTuple):
     width: int
 
 
-def _check_bounds(indices: Array, axis: int, length: int) -> None:
-    if indices.size and (int(indices.min()) < -length or int(indices.max()) >= length):
-        first = next(i for i in map(int, indices.flat) if not -length <= i < length)
-        raise IndexError(f"index {first} is out of bounds for axis {axis} with size {length}")
+def check_bounds(indices: Array, axis: int, length: int, wrap: bool = True) -> None:
+    """Raise IndexError for the first index outside, naming it, the axis and its length."""
+    lowest = -length if wrap else 0
+    if indices.size and (int(indices.min()) < lowest or int(indices.max()) >= length):
+        first = next(i for i in map(int, indices.flat) if not lowest <= i < length)
+        rule = "" if wrap else ", where none may be negative"
+        raise IndexError(
+            f"index {first} is out of bounds for axis {axis} with size {length}{rule}"
+        )
 
 
-def _add_rows(indices: Array, upstream: Any, shape: _Cube, length: int, sums: Array) -> None:
-    positions = _wrapped(indices, length).ravel().tolist()
+def wrapped(indices: Array, length: int) -> NDArray[np.intp]:
+    """Indices counted from the front."""
+    positions = np.array(indices, np.intp)
+    np.add(positions, length, out=positions, where=positions < 0)
+    return positions
+
+
+def _combine_rows(
+    combine: np.ufunc, indices: Array, values: Any, shape: _Cube, length: int, flat: Array
+) -> None:
+    positions = wrapped(indices, length).ravel().tolist()
     start = 0
-    for block in sums.reshape(-1, length, shape.width):
+    for block in flat.reshape(-1, length, shape.width):
         for position in positions:
             row = block[position]
-            np.add(row, upstream[start : start + shape.width], out=row)
+            combine(row, values[start : start + shape.width], out=row)
             start += shape.width
 
 
-def _add_elements(
-    indices: Array, upstream: Any, shape: _Cube, length: int, sums: Array
+def _combine_elements(
+    combine: np.ufunc, indices: Array, values: Any, shape: _Cube, length: int, flat: Array
 ) -> None:
-    """Add element by element; `indices` broadcast to `shape`."""
+    """Combine element by element; `indices` broadcast to `shape`."""
     columns, done = np.arange(shape.width), 0
     for blocks, rows in _chunks(shape):
         block = np.arange(blocks.start, blocks.stop)[:, np.newaxis, np.newaxis]
         picked = indices[blocks if len(indices) > 1 else slice(None), rows]
-        addresses = (block * length + _wrapped(picked, length)) * shape.width + columns
-        # `at` has a fast path for flat arrays, which adds in order.
-        np.add.at(sums, addresses.reshape(-1), upstream[done : done + addresses.size])
+        addresses = (block * length + wrapped(picked, length)) * shape.width + columns
+        # `at` has a fast path for flat arrays, which goes in order.
+        combine.at(flat, addresses.reshape(-1), values[done : done + addresses.size])
         done += addresses.size
 
 
@@ -179,12 +238,6 @@ def _chunks(shape: _Cube) -> Iterator[tuple[slice, slice]]:
                 slice(block, min(block + block_step, shape.blocks)),
                 slice(row, min(row + row_step, shape.rows)),
             )
-
-
-def _wrapped(indices: Array, length: int) -> NDArray[np.intp]:
-    positions = indices.astype(np.intp)
-    np.add(positions, length, out=positions, where=positions < 0)
-    return positions
 
 
 def _in_order(array: Array) -> Any:

@@ -1,9 +1,9 @@
-"""How matrices lie in memory, which decides bits of their products, read off the recorded graph.
+"""How matrices lie in memory, which decides bits of products, read off the recorded graph.
 
     matmul(x, permute_dims(w, (1, 0)))  ->  turned_matmul(x, w, turned=(False, True))
 
-A product reads each operand by rows or, where it was recorded as the transpose of something, by
-columns; results that were recorded so are handed out so. Neither depends on where a graph was cut
+A product reads each operand by rows or, where it was recorded as the transpose of something,
+by columns; results recorded so are handed out so. Neither depends on where a graph was cut
 by realizing a part of it, nor on what later rules make of its views.
 """
 
@@ -13,7 +13,7 @@ from lazygraph.graph.node import Node
 from lazygraph.graph.tensor import Tensor, apply
 from lazygraph.ops.contraction import TURNED_MATMUL
 from lazygraph.ops.conversion import STOP
-from lazygraph.ops.layout import is_turned, turned_back
+from lazygraph.ops.turning import is_turned, turned_back
 from lazygraph.passes.rewrite import Known, Rule, rule
 from lazygraph.source import recording
 
@@ -33,7 +33,7 @@ RULES: tuple[Rule, ...] = (read_by_columns,)
 
 
 def lay_out_as_recorded(targets: Sequence[Node], roots: Sequence[Node]) -> tuple[Node, ...]:
-    """The roots, each behind a view where rules changed how the value of its target would lie."""
+    """The roots, behind a view where rules changed how the value of the target would lie."""
     return tuple(map(_as_recorded, targets, roots))
 
 

@@ -10,7 +10,7 @@ from lazygraph.graph.op import Kind
 from lazygraph.graph.tensor import Tensor, apply
 from lazygraph.ops.layout import permute_dims, reshape
 from lazygraph.ops.spread import broadcast_to
-from lazygraph.passes.rewrite import Known, Rule, rule
+from lazygraph.passes.rewrite import Known, Rule, rebuilt, rule
 
 
 def _neutral(node: Node, known: Known, number: float) -> Node | None:
@@ -110,6 +110,20 @@ def compute_before_broadcast(node: Node, known: Known) -> Node | None:
     return broadcast_to(small, node.spec.shape).node
 
 
+@rule(on="", says="f(x, broadcast y) -> f(x, y), where f is pointwise and x as large")
+def leave_broadcasting_to_the_op(node: Node, known: Known) -> Node | None:
+    if node.op.kind is not Kind.POINTWISE or len(node.inputs) < 2:
+        return None
+    inputs = list(node.inputs)
+    for i, x in enumerate(inputs):
+        others = (y.spec.shape == node.spec.shape for j, y in enumerate(inputs) if j != i)
+        if x.op.name == "broadcast_to" and x.value is None and any(others):
+            inputs[i] = x.inputs[0]
+    if inputs == list(node.inputs):
+        return None
+    return rebuilt(node, tuple(inputs))
+
+
 RULES: tuple[Rule, ...] = (
     multiply_by_one,
     divide_by_one,
@@ -122,4 +136,5 @@ RULES: tuple[Rule, ...] = (
     broadcast_twice,
     widen_and_narrow,
     compute_before_broadcast,
+    leave_broadcasting_to_the_op,
 )

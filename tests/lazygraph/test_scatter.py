@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lazygraph.ops.scatter import gather, gather_along_axis, scatter_add, scatter_add_along_axis
+from lazygraph.ops.scatter import (
+    accumulate,
+    assign,
+    gather,
+    gather_along_axis,
+    scatter_add_along_axis,
+)
 
 Array = NDArray[Any]
 
@@ -59,6 +65,11 @@ def kernel(function: Callable[..., None], shape: tuple[int, ...], *operands: Any
     return out
 
 
+def scatter_add(indices: Array, upstream: Array, axis: int, out: Array) -> None:
+    out[...] = 0
+    accumulate(np.add, indices, upstream, axis, out)
+
+
 def picked_shape(shape: tuple[int, ...], axis: int, indices: Array) -> tuple[int, ...]:
     return (*shape[:axis], *indices.shape, *shape[axis + 1 :])
 
@@ -93,6 +104,42 @@ def test_scatter_adds_slice_by_slice_from_the_first_to_the_last(
     upstream = rng.standard_normal(picked_shape(shape, axis, indices)).astype(np.float32)
     out = kernel(scatter_add, shape, indices, upstream, axis)
     assert out.tobytes() == added_one_by_one(indices, upstream, axis, shape).tobytes()
+
+
+@pytest.mark.parametrize("combine", [np.multiply, np.minimum, np.maximum], ids=str)
+@pytest.mark.parametrize(("shape", "axis", "index_shape"), CASES)
+def test_other_combinations_go_in_order_too(
+    combine: np.ufunc,
+    shape: tuple[int, ...],
+    axis: int,
+    index_shape: tuple[int, ...],
+    rng: np.random.Generator,
+) -> None:
+    indices = drawn(rng, shape[axis], index_shape)
+    values = rng.standard_normal(picked_shape(shape, axis, indices)).astype(np.float32)
+    wanted = rng.standard_normal(shape).astype(np.float32)
+    out = np.asfortranarray(wanted)
+    accumulate(combine, indices, values, axis, out)
+    before: list[Any] = [slice(None)] * axis
+    for i in np.ndindex(indices.shape):
+        place = (*before, int(indices[i]))
+        wanted[place] = combine(wanted[place], values[(*before, *i)])
+    assert np.array_equal(out, wanted)
+
+
+@pytest.mark.parametrize(("shape", "axis", "index_shape"), CASES)
+def test_of_several_assignments_to_one_place_the_last_one_stays(
+    shape: tuple[int, ...], axis: int, index_shape: tuple[int, ...], rng: np.random.Generator
+) -> None:
+    indices = drawn(rng, shape[axis], index_shape)
+    values = rng.standard_normal(picked_shape(shape, axis, indices)).astype(np.float32)
+    wanted = rng.standard_normal(shape).astype(np.float32)
+    out = wanted.copy()
+    assign(indices, values, axis, out)
+    before: list[Any] = [slice(None)] * axis
+    for i in np.ndindex(indices.shape):
+        wanted[(*before, int(indices[i]))] = values[(*before, *i)]
+    assert np.array_equal(out, wanted)
 
 
 @pytest.mark.parametrize(("shape", "axis", "index_shape"), CASES)
@@ -208,7 +255,9 @@ def test_an_index_outside_is_an_error_that_names_it(
     with pytest.raises(IndexError, match=f"^{message}$"):
         gather(x, picked, 0, upstream)
     with pytest.raises(IndexError, match=f"^{message}$"):
-        scatter_add(picked, upstream, 0, out)
+        accumulate(np.add, picked, upstream, 0, out)
+    with pytest.raises(IndexError, match=f"^{message}$"):
+        assign(picked, upstream, 0, out)
     flat = picked.reshape(-1)
     with pytest.raises(IndexError, match=f"^{message}$"):
         gather_along_axis(x[:, 0], flat, 0, np.zeros(flat.shape, np.float32))
@@ -222,3 +271,16 @@ def test_an_empty_axis_has_no_index() -> None:
     message = "^index 0 is out of bounds for axis 1 with size 0$"
     with pytest.raises(IndexError, match=message):
         kernel(gather, (2, 1), np.zeros((2, 0), np.float32), np.array([0]), 1)
+
+
+def test_where_none_may_be_negative_minus_one_is_outside() -> None:
+    message = "^index -1 is out of bounds for axis 0 with size 3, where none may be negative$"
+    x, picked = np.zeros(3, np.float32), np.array([2, -1])
+    with pytest.raises(IndexError, match=message):
+        gather(x, picked, 0, np.zeros(2, np.float32), wrap=False)
+    with pytest.raises(IndexError, match=message):
+        gather_along_axis(x, picked, 0, np.zeros(2, np.float32), wrap=False)
+    with pytest.raises(IndexError, match=message):
+        scatter_add_along_axis(picked, np.zeros(2, np.float32), 0, x, wrap=False)
+    with pytest.raises(IndexError, match=message):
+        accumulate(np.add, picked, np.zeros(2, np.float32), 0, x, wrap=False)

@@ -15,8 +15,8 @@ _FOLDERS = tuple(
     for module in (lazygraph, training)
     if module.__file__ is not None
 )
-# Where a step is judged and committed: here every line counts, elsewhere every `stride`-th.
-_COMMIT = ("loop.py", "update.py", "window.py", "outcome.py", "cell.py", "program.py")
+# Where a step is judged and committed.
+_COMMIT = ("loop.py", "window.py", "outcome.py", "cell.py")
 
 
 class Interrupt:
@@ -24,15 +24,17 @@ class Interrupt:
 
     Args:
         at: which of the counted lines, from 1.
-        stride: outside of the modules that commit, only each `stride`-th line is counted.
+        stride: only each `stride`-th line is counted,
+        closely: and each line of the modules that commit.
 
     Attributes:
         where: file and number of the line, or None if the call was over before.
     """
 
-    def __init__(self, at: int, stride: int = 1) -> None:
+    def __init__(self, at: int, stride: int = 1, closely: bool = False) -> None:
         self.where: str | None = None
         self._at, self._stride = at, stride
+        self._closely = _COMMIT if closely else ()
         self._lines = self._counted = 0
         self._inside: set[tuple[FrameType, int]] = set()
 
@@ -61,7 +63,8 @@ class Interrupt:
 
     def _counts(self, frame: FrameType) -> bool:
         self._lines += 1
-        return self._lines % self._stride == 0 or frame.f_code.co_filename.endswith(_COMMIT)
+        close = frame.f_code.co_filename.endswith(self._closely)
+        return close or self._lines % self._stride == 0
 
     def _leaves_block(self, frame: FrameType) -> bool:
         # A `with` is visited once more on the way out. There, the interpreter looks for no

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 

@@ -3,6 +3,7 @@
 import gc
 import math
 import weakref
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +29,7 @@ def restarted(model: Perceptron, start: list[Any]) -> AdamW:
 @pytest.mark.parametrize("kind", [float, int, np.float32, lg.asarray], ids=lambda k: k.__name__)
 @pytest.mark.parametrize("max_norm", [None, 0.1])
 def test_unequal_micro_batches_are_the_big_batch(
-    rng: Generator, kind: Any, max_norm: float | None
+    rng: Generator, kind: Callable[[int], Any], max_norm: float | None
 ) -> None:
     # sum_i n_i mean_i / sum_i n_i is the mean over all rows, for the loss and its gradient.
     model, parts = Perceptron(rng), (1, 5, 2)
@@ -220,7 +221,7 @@ def test_first_middle_and_last_are_three_plans(rng: Generator, which: int) -> No
 def test_nothing_of_a_finished_micro_batch_is_kept(rng: Generator) -> None:
     model = Perceptron(rng)
     opt, loop = AdamW(model.params), TrainingLoop(accumulate=10)
-    alive = []
+    alive: list[weakref.ref[Any]] = []
     gc.disable()  # reference counts alone must do
     try:
         for _ in range(9):

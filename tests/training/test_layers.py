@@ -126,7 +126,8 @@ class TestEmbedding:
     def test_refuses_a_token_that_has_no_row(self, token: int) -> None:
         # Case K14a: neither zeros nor the last row.
         rows = Embedding(3, 2)([1, token])
-        with pytest.raises(errors.BoundsError, match="out of bounds for axis 0 with size 3"):
+        message = f"^index {token} is out of bounds for axis 0 with size 3, where none may be"
+        with pytest.raises(errors.BoundsError, match=message):
             rows.numpy()
 
     def test_refuses_tokens_that_are_not_integers(self) -> None:

@@ -1,4 +1,4 @@
-"""The loop around the step: how it is configured, counts, logs and drives foreign optimizers."""
+"""The loop around the step: configured, counting, logging, with optimizers of any kind."""
 
 import logging
 import math

@@ -25,7 +25,7 @@ def looks_at(var: lg.Var) -> list[Any]:
         array[1:],
         array.reshape(-1)[::2],
         array.T,
-        memoryview(array),
+        memoryview(array.data),
         np.frombuffer(array, array.dtype),
         var.tensor(),
         (var * 1.0).realize(),

@@ -2,23 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import lazygraph as lg
-from training.update import update_of_gradients, update_of_loss
+from training.update import Slots, update_of_gradients, update_of_loss
 
 Array = NDArray[Any]
 State = dict[str, lg.Tensor]
-
-
-class Slots(NamedTuple):
-    """What an optimizer remembers of one parameter: updates so far, and its arrays by name."""
-
-    step: int
-    arrays: dict[str, Array]
 
 
 class Optimizer(ABC):
@@ -183,6 +176,11 @@ class Optimizer(ABC):
                 raise ValueError(f"{key} of {var.name} must be of {array.shape}; got {got}")
             arrays[key] = np.array(given[key], array.dtype)
         return Slots(int(given["step"]), arrays)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        # Copied and unpickled Vars have identities of their own.
+        self.index_of = {var.identity: i for i, var in enumerate(self._params)}
 
     def __repr__(self) -> str:
         numbers = ", ".join(f"{k}={v!r}" for k, v in self.hyperparameters().items())

@@ -82,9 +82,8 @@ class SGD(Optimizer):
             return p - rate * g, {}
         fresh = g
         if self.dampening:
-            fresh = g * lg.astype(
-                lg.where(state["step"] == 0, 1.0, 1.0 - self.dampening), g.dtype
-            )
+            share = lg.asarray(1.0 - self.dampening, dtype=g.dtype)
+            fresh = g * lg.where(state["step"] == 0, 1.0, share)
         b = self.momentum * state["momentum_buffer"] + fresh
         direction = g + self.momentum * b if self.nesterov else b
         return p - rate * direction, {"momentum_buffer": b}

@@ -1,6 +1,6 @@
 """From a graph to a list of NumPy calls whose operands have fixed places."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from lazygraph.backends.base import Origin, Step
-from lazygraph.backends.numpy.layout import Entry, Home, Phantoms, Storage, lies_by_rows
-from lazygraph.backends.numpy.program import Call, NumpyProgram
+from lazygraph.backends.numpy.layout import Call, Entry, Home, Phantoms, Storage, lies_by_rows
+from lazygraph.backends.numpy.program import NumpyProgram
+from lazygraph.backends.numpy.rows import RowGroup, grouped
 from lazygraph.dtypes import as_dtype
 from lazygraph.graph.node import Node, Value
 from lazygraph.graph.op import Kind
 from lazygraph.graph.spec import Spec
 from lazygraph.graph.walk import is_remembered, postorder
-from lazygraph.ops.layout import is_turned, lies_densely
+from lazygraph.ops.turning import is_turned, lies_densely
 from lazygraph.passes.memory import Interval, place
 
 
@@ -65,6 +66,7 @@ class _Compiler:
         self._entries: dict[Node, Entry] = {}
         self._dense: dict[Entry, Entry] = {}
         self._calls: list[Call] = []
+        self._groups: list[RowGroup] = []
 
     def compile(self, roots: Sequence[Node]) -> NumpyProgram:
         wanted = set(map(_computed_in, roots))
@@ -72,12 +74,15 @@ class _Compiler:
             self._entries[node] = self._entry(node, node in wanted)
         results = [self._handed_out(root) for root in dict.fromkeys(roots)]
         by_root = dict(zip(dict.fromkeys(roots), results, strict=True))
-        self._find_last_uses()
+        self._calls, self._groups = grouped(self._calls)
+        self._find_uses()
         self._overwrite_what_dies()
+        self._keep_in_blocks()
         arena_bytes = self._place()
         return NumpyProgram(
             self._table,
             self._calls,
+            self._groups,
             self._constants,
             self._slot_entries,
             [by_root[root].index for root in roots],
@@ -95,7 +100,9 @@ class _Compiler:
 
     def _entry(self, node: Node, is_root: bool) -> Entry:
         if node in self._slots:
-            phantom = self._phantoms.dense(node.spec) if node.value is None else node.value
+            phantom = self._phantoms.dense(node.spec)
+            if node.value is not None:
+                phantom = self._phantoms.like(node.value)
             entry = self._new(Storage(Home.SLOT, node.spec), phantom)
             self._slot_entries.append((entry.index, self._slots[node]))
             return entry
@@ -118,11 +125,14 @@ class _Compiler:
         return self._new(base.storage, phantom, function, base)
 
     def _computed(self, node: Node, home: Home) -> Entry:
+        kind = node.op.kind
         inputs = [self._operand(node, self._entries[x]) for x in node.inputs]
-        named = node.op.named(node.params)
-        function = partial(node.op.evaluate, **named) if named else node.op.evaluate
         out = self._new(Storage(home, node.spec), self._phantoms.dense(node.spec))
-        self._call(node.op.name, function, inputs, out, node, in_place=node.op.in_place)
+        step = self._step(node.op.name, out, node)
+        named = node.op.named(node.params)
+        self._calls.append(
+            Call(node.op.evaluate, named, kind, inputs, out, node.op.in_place, step)
+        )
         return out
 
     def _operand(self, node: Node, entry: Entry) -> Entry:
@@ -162,77 +172,106 @@ class _Compiler:
     def _copied(self, entry: Entry, home: Home, reason: Node) -> Entry:
         spec = Spec(entry.phantom.shape, as_dtype(entry.phantom.dtype))
         out = self._new(Storage(home, spec), self._phantoms.dense(spec))
-        self._call("copy", _copy, [entry], out, reason)
+        step = self._step("copy", out, reason)
+        self._calls.append(Call(_copy, {}, Kind.POINTWISE, [entry], out, False, step))
         return out
 
     def _turned(self, entry: Entry) -> Entry:
         return self._new(entry.storage, entry.phantom.mT, lambda x: x.mT, entry)
 
-    def _call(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        inputs: list[Entry],
-        out: Entry,
-        node: Node,
-        in_place: bool = False,
-    ) -> None:
-        spec = out.storage.spec
-        step = Step(name, spec, self._origin(node), out.storage.home.value)
-        self._calls.append(Call(function, inputs, out, in_place, step))
-        out.storage.first = out.storage.last = len(self._calls) - 1
+    def _step(self, name: str, out: Entry, node: Node) -> Step:
+        return Step(name, out.storage.spec, self._origin(node), out.storage.home.value)
 
     def _handed_out(self, root: Node) -> Entry:
         """The entry of a root; what only looks at other memory is copied."""
         entry = self._entries[root]
         if entry.is_whole:
             return entry
-        if is_turned(root):
+        turned = is_turned(root)
+        seen = entry.phantom.mT if turned else entry.phantom
+        in_result = entry.storage.home is Home.RESULT and seen.flags.c_contiguous
+        if in_result and entry.phantom.nbytes == entry.storage.spec.nbytes:
+            return entry  # all of it, under another shape
+        if turned:
             return self._turned(self._copied(self._turned(entry), Home.RESULT, root))
         return self._copied(entry, Home.RESULT, root)
 
     # Memory.
 
-    def _find_last_uses(self) -> None:
+    def _find_uses(self) -> None:
         for i, call in enumerate(self._calls):
+            call.out.storage.first = call.out.storage.last = i
             for entry in call.inputs:
                 entry.storage.last = i
 
     def _overwrite_what_dies(self) -> None:
         """Let a step write into an operand that nothing reads afterwards."""
+        groups = {group.first: group for group in self._groups}
+        kept: set[Storage] = set()
+        end = -1
         for i, call in enumerate(self._calls):
+            if i in groups:
+                kept, end = groups[i].read_otherwise(), groups[i].last
+            elif i > end:
+                kept = set()
             if call.in_place and call.out.storage.home is Home.ARENA:
                 for entry in call.inputs:
-                    if self._may_overwrite(entry, call, i):
-                        self._merge(call, entry)
+                    if entry.storage.place not in kept and _may_overwrite(entry, call, i):
+                        _merge(call, entry)
                         break
 
-    def _may_overwrite(self, entry: Entry, call: Call, i: int) -> bool:
-        storage = entry.storage.place
-        return (
-            storage.home is Home.ARENA
-            and storage.last == i
-            and entry.is_dense
-            and entry.phantom.shape == call.out.phantom.shape
-            and entry.phantom.dtype == call.out.phantom.dtype
-            and storage.spec.nbytes == call.out.storage.spec.nbytes
-            and all(x is entry or x.storage.place is not storage for x in call.inputs)
-        )
-
-    def _merge(self, call: Call, entry: Entry) -> None:
-        taken = entry.storage.place
-        taken.last = max(taken.last, call.out.storage.last)
-        call.out.storage.merged = taken
-        call.step = replace(call.step, where="in place")
+    def _keep_in_blocks(self) -> None:
+        """Give what only one group uses a place in its scratch, and the rest its whole life."""
+        for group in self._groups:
+            used = {
+                entry.storage.place: None
+                for call in group.calls
+                for entry in (call.out, *call.inputs)
+                if entry.storage.place.home is Home.ARENA
+            }
+            local = []
+            for storage in used:
+                if group.first <= storage.first and storage.last <= group.last:
+                    local.append(storage)
+                else:
+                    storage.first = min(storage.first, group.first)
+                    storage.last = max(storage.last, group.last)
+            group.settle(local)
 
     def _place(self) -> int:
-        ordered = [
-            call.out.storage
-            for call in self._calls
-            if call.out.storage.home is Home.ARENA and call.out.storage.merged is None
-        ]
+        in_scratch = {storage for group in self._groups for storage in group.offsets}
+        ordered = sorted(
+            (
+                call.out.storage
+                for call in self._calls
+                if call.out.storage.home is Home.ARENA
+                and call.out.storage.merged is None
+                and call.out.storage not in in_scratch
+            ),
+            key=lambda storage: storage.first,
+        )
         intervals = [Interval(s.spec.nbytes, s.first, s.last) for s in ordered]
         offsets, size = place(intervals)
         for storage, offset in zip(ordered, offsets, strict=True):
             storage.offset = offset
         return size
+
+
+def _may_overwrite(entry: Entry, call: Call, i: int) -> bool:
+    storage = entry.storage.place
+    return (
+        storage.home is Home.ARENA
+        and storage.last == i
+        and entry.is_dense
+        and entry.phantom.shape == call.out.phantom.shape
+        and entry.phantom.dtype == call.out.phantom.dtype
+        and storage.spec.nbytes == call.out.storage.spec.nbytes
+        and all(x is entry or x.storage.place is not storage for x in call.inputs)
+    )
+
+
+def _merge(call: Call, entry: Entry) -> None:
+    taken = entry.storage.place
+    taken.last = max(taken.last, call.out.storage.last)
+    call.out.storage.merged = taken
+    call.step = replace(call.step, where="in place")

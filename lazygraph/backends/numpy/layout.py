@@ -1,12 +1,16 @@
 """Where every value of a program lives, and how it lies there, decided before it runs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from lazygraph.backends.base import Step
 from lazygraph.graph.node import Value
+from lazygraph.graph.op import Kind
 from lazygraph.graph.spec import Spec
 
 
@@ -88,9 +92,37 @@ class Phantoms:
             )  # pages that nobody touches cost nothing
         return np.ndarray(spec.shape, spec.dtype.dtype, buffer=self._scratch.data)
 
+    def like(self, value: Value) -> Value:
+        """An array with the strides of a value, which it does not keep alive."""
+        point = np.empty((), value.dtype)
+        return np.lib.stride_tricks.as_strided(point, value.shape, value.strides)
+
 
 def lies_by_rows(phantom: Value) -> bool:
     """Whether BLAS takes the matrices as they lie: a row without gaps, then the next one."""
     down, across = phantom.strides[-2:]
     size = phantom.itemsize
     return across == size and down % size == 0 and down >= phantom.shape[-1] * size
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A NumPy call: `evaluate(*inputs, out, **named)`."""
+
+    evaluate: Callable[..., Any]
+    named: dict[str, Any]
+    kind: Kind
+    inputs: list[Entry]
+    out: Entry
+    in_place: bool
+    step: Step
+
+    def function(self, fewer_axes: int = 0) -> Callable[..., Any]:
+        """What to call, if the operands have so many leading axes fewer than when compiled."""
+        named = dict(self.named)
+        if fewer_axes and self.kind is Kind.REDUCTION:
+            if "axis" in named:
+                named["axis"] -= fewer_axes
+            if "axes" in named:
+                named["axes"] = tuple(axis - fewer_axes for axis in named["axes"])
+        return partial(self.evaluate, **named) if named else self.evaluate

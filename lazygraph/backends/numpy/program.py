@@ -2,64 +2,51 @@
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lazygraph.backends.base import Step
-from lazygraph.backends.numpy.layout import Entry, Home
+from lazygraph.backends.numpy.blocks import BoundRows, Pick, picker
+from lazygraph.backends.numpy.layout import Call, Entry, Home
 from lazygraph.backends.numpy.pool import Block, arenas, results
+from lazygraph.backends.numpy.rows import RowGroup
 from lazygraph.graph.node import Value
 from lazygraph.graph.spec import Spec
-
-
-@dataclass(slots=True, eq=False)
-class Call:
-    """A function of arrays: `function(*inputs, out)`."""
-
-    function: Callable[..., Any]
-    inputs: list[Entry]
-    out: Entry
-    in_place: bool
-    step: Step
-
+from lazygraph.passes.memory import aligned
 
 _FIXED = (Home.ARENA, Home.CONSTANT)
 
 # (function, how to pick its operands from the table, where its result goes or None)
-Bound = tuple[Callable[..., Any], Callable[[list[Any]], tuple[Any, ...]], int | None]
-
-
-def _picker(indices: Sequence[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
-    if len(indices) == 1:
-        only = indices[0]
-        return lambda table: (table[only],)
-    return operator.itemgetter(*indices)
+Bound = tuple[Callable[..., Any], Pick, int | None]
 
 
 class NumpyProgram:
     """Calls over a table of arrays.
 
     Most of the table is fixed for a block of memory: constants, intermediates and views of
-        them. A run
-    fills in the slots and fresh results, and the views that look at them.
+    them. A run fills in the slots and fresh results, and the views that look at them.
     """
 
     def __init__(
         self,
         table: list[Entry],
         calls: list[Call],
+        groups: list[RowGroup],
         constants: dict[int, Value],
         slots: list[tuple[int, int]],
         roots: list[int],
         arena_bytes: int,
     ) -> None:
         self.steps = tuple(call.step for call in calls)
-        self.arena_bytes = arena_bytes
+        self._scratch_at = aligned(arena_bytes)
+        scratch = max((group.scratch_bytes for group in groups), default=0)
+        self.arena_bytes = self._scratch_at + scratch
         self._slots = slots
         self._roots = roots
-        self._static = [entry for entry in table if entry.storage.home in _FIXED]
+        local = {storage for group in groups for storage in group.offsets}
+        self._static = [
+            e for e in table if e.storage.home in _FIXED and e.storage.place not in local
+        ]
         self._constants = constants
         owned = [e for e in table if e.storage.home is Home.RESULT and e.is_whole]
         self._results: dict[Spec, list[int]] = {}
@@ -67,7 +54,8 @@ class NumpyProgram:
             self._results.setdefault(entry.storage.spec, []).append(entry.index)
         self._wanted = {spec: len(places) for spec, places in self._results.items()}
         self.result_bytes = sum(spec.nbytes * n for spec, n in self._wanted.items())
-        self._size = len(table)
+        self._groups = {len(table) + i: group for i, group in enumerate(groups)}
+        self._size = len(table) + len(groups)
         self._bound, self._call_numbers = self._bind_calls(table, calls)
         moving = [e.index for e in table if e.storage.home in (Home.SLOT, Home.RESULT)]
         self._moving = moving
@@ -87,20 +75,28 @@ class NumpyProgram:
                 entry = entry.base
             for view in reversed(chain):
                 assert view.base is not None
-                bound.append((view.view, _picker([view.base.index]), view.index))
+                bound.append((view.view, picker([view.base.index]), view.index))
                 numbers.append(number)
                 ready.add(view.index)
 
+        grouped = {call: place for place, group in self._groups.items() for call in group.calls}
         for number, call in enumerate(calls):
             for entry in (*call.inputs, call.out):
                 prepare(entry, number)
-            picker = _picker([e.index for e in (*call.inputs, call.out)])
-            bound.append((call.function, picker, None))
-            numbers.append(number)
+            if call not in grouped:
+                places = [e.index for e in (*call.inputs, call.out)]
+                bound.append((call.function(), picker(places), None))
+                numbers.append(number)
+            elif call is self._groups[grouped[call]].calls[-1]:
+                bound.append((BoundRows.run, self._of_group(grouped[call]), None))
+                numbers.append(self._groups[grouped[call]].first)
         by_index = {e.index: e for e in table}
         for root in self._roots:
             prepare(by_index[root], len(calls) - 1)
         return bound, numbers
+
+    def _of_group(self, place: int) -> Pick:
+        return lambda table: (table[place], table)
 
     def _table(self, block: Block) -> list[Any]:
         """The table with all that is fixed for this block; made once a block."""
@@ -119,6 +115,9 @@ class NumpyProgram:
                         block.memory.data,
                         entry.storage.place.offset,
                     )
+            scratch = block.memory[self._scratch_at :].data
+            for place, group in self._groups.items():
+                table[place] = BoundRows(group, table, scratch)
             block.bindings[self] = table
         return table
 
@@ -150,7 +149,9 @@ class NumpyProgram:
                     table[store] = function(*operands(table))
         except Exception as error:
             done = len(self._bound) - operator.length_hint(calls)
-            step = self.steps[self._call_numbers[done - 1]]
+            function, operands, _ = self._bound[done - 1]
+            inside = operands(table)[0].failed if function is BoundRows.run else 0
+            step = self.steps[self._call_numbers[done - 1] + inside]
             where = locate(step.origin) if step.origin >= 0 else "a node of the derivative"
             error.add_note(f"  in {step.name} {step.spec}, recorded at {where}")
             raise

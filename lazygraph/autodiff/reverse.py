@@ -1,6 +1,7 @@
 """Reverse mode, from graph to graph."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextvars import copy_context
 from typing import Any
 
 from lazygraph.errors import GradientError, InternalError, ShapeError
@@ -18,8 +19,9 @@ Key = Node | Tensor | Var
 class GradientMap(Mapping[Node, Tensor]):
     """The lazy gradient of one scalar with respect to each node that it depends on.
 
-    Look up by `Node`, `Tensor` or `Var`; a Var means its leaf in the graph of this loss. Nodes
-    that the loss does not depend on through differentiable ops are not in it.
+    Look up by `Node`, `Tensor` or `Var`; a Var means its leaf in the graph of this loss. A name
+    will do where one Var has it. Nodes that the loss does not depend on through differentiable
+    ops are not in it.
 
     Example:
         >>> import lazygraph as lg
@@ -34,17 +36,28 @@ class GradientMap(Mapping[Node, Tensor]):
         self._leaves = _by_identity(gradients)
 
     def _node(self, key: Any) -> Node | None:
+        if isinstance(key, str):
+            named = self._named(key)
+            return named[0] if len(named) == 1 else None
         if isinstance(key, Var):
             return self._leaves.get(key.identity)
         if isinstance(key, Tensor):
             return key.node
         return key if isinstance(key, Node) else None
 
-    def __getitem__(self, key: Key) -> Tensor:
+    def _named(self, name: str) -> list[Node]:
+        return [node for identity, node in self._leaves.items() if identity.name == name]
+
+    def __getitem__(self, key: Key | str) -> Tensor:
         node = self._node(key)
         if node in self._gradients:
             return self._gradients[node]
-        raise KeyError(f"the loss must depend on what is looked up; got {_named(key)}")
+        if isinstance(key, str) and self._named(key):
+            # No KeyError, which `get` would take for a name that is missing.
+            raise GradientError(
+                f"a name must be that of one Var; got {key!r}, of {len(self._named(key))} Vars"
+            )
+        raise KeyError(f"the loss must depend on what is looked up; got {_described(key)}")
 
     def __contains__(self, key: object) -> bool:
         return self._node(key) in self._gradients
@@ -60,16 +73,16 @@ class GradientMap(Mapping[Node, Tensor]):
         return f"<gradients of {len(self)} nodes; Vars: {names or 'none'}>"
 
 
-def _named(key: Any) -> str:
-    if isinstance(key, Var):
-        return f"Var {key.name!r}"
+def _described(key: Any) -> str:
+    if isinstance(key, str | Var):
+        return f"Var {(key if isinstance(key, str) else key.name)!r}"
     node = key.node if isinstance(key, Tensor) else key
     return f"{node!r} of {describe(node.source)}" if isinstance(node, Node) else repr(key)
 
 
 def backward(loss: Tensor, upstream: Tensor | None = None) -> GradientMap:
     """The gradient map of a loss: of every floating node that it depends on."""
-    return GradientMap(gradients(loss, upstream, None))
+    return GradientMap(copy_context().run(gradients, loss, upstream, None))
 
 
 def gradients(
@@ -84,10 +97,22 @@ def gradients(
         raise GradientError(f"a gradient needs a floating loss; got {loss.node.spec}")
     order = postorder([loss.node])
     _check_versions(order)
-    needed = _needed(order, wanted)
+    needed = needed_of(order, wanted)
     total: dict[Node, Tensor] = {}
     if loss.node in needed:
         total[loss.node] = _seed(loss, upstream)
+    accumulate(order, needed, total)
+    return total
+
+
+def accumulate(order: Sequence[Node], needed: set[Node], total: dict[Node, Tensor]) -> None:
+    """Bring gradients from the nodes in `total` to all nodes that are needed.
+
+    Args:
+        order: nodes in canonical order.
+        needed: those whose gradient is wanted.
+        total: the gradients so far; what is found is added.
+    """
     for y in reversed(order):
         if y in total and any(x in needed for x in y.inputs):
             for x, share in zip(y.inputs, _pull_back(y, total[y]), strict=True):
@@ -95,7 +120,6 @@ def gradients(
                     with inherit(x.source):
                         share = sum_to(share, x.spec.shape)  # undo broadcasting, once, here
                         total[x] = total[x] + share if x in total else share
-    return total
 
 
 def _seed(loss: Tensor, upstream: Tensor | None) -> Tensor:
@@ -112,7 +136,7 @@ def _seed(loss: Tensor, upstream: Tensor | None) -> Tensor:
     return upstream
 
 
-def _needed(order: Sequence[Node], wanted: Collection[Node] | None) -> set[Node]:
+def needed_of(order: Sequence[Node], wanted: Collection[Node] | None) -> set[Node]:
     """The floating nodes that have a gradient and lead to a wanted one."""
     needed: set[Node] = set()
     for node in order:
@@ -188,7 +212,7 @@ def grad(
     )
     nodes = [_leaf(key, leaves) for key in keys]
     given = None if upstream is None else as_tensor(upstream, y.dtype)
-    found = GradientMap(gradients(y, given, set(nodes)))
+    found = GradientMap(copy_context().run(gradients, y, given, set(nodes)))
     result = []
     for key, node in zip(keys, nodes, strict=True):
         if missing == "zero" and key not in found:

@@ -1,18 +1,16 @@
-"""Learning rates as pure functions of the step."""
+"""Learning rates that climb and fall once: constant, warm-up, cosine, polynomial, nanoGPT's."""
 
-import bisect
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-
-class LrSchedule(Protocol):
-    """Anything that knows the learning rate of each step."""
-
-    def lr_at(self, step: int) -> float:
-        """The rate of update number `step`, counted from 0."""
-        ...
+from training.schedules.rates import (
+    between,
+    climb,
+    falling,
+    require_count,
+    require_descent,
+    require_rate,
+)
 
 
 @dataclass(frozen=True)
@@ -35,11 +33,11 @@ class ConstantSchedule:
     base_lr: float
 
     def __post_init__(self) -> None:
-        _require_rate("base_lr", self.base_lr)
+        require_rate("base_lr", self.base_lr)
 
     def lr_at(self, step: int) -> float:
         """The rate of update number `step`, counted from 0."""
-        _require_count("step", step)
+        require_count("step", step)
         return self.base_lr
 
 
@@ -68,14 +66,14 @@ class LinearWarmupSchedule:
     warmup_steps: int
 
     def __post_init__(self) -> None:
-        _require_rate("base_lr", self.base_lr)
-        _require_count("warmup_steps", self.warmup_steps)
+        require_rate("base_lr", self.base_lr)
+        require_count("warmup_steps", self.warmup_steps)
 
     def lr_at(self, step: int) -> float:
         """The rate of update number `step`, counted from 0."""
-        _require_count("step", step)
+        require_count("step", step)
         if step < self.warmup_steps:
-            return _climb(self.base_lr, step, self.warmup_steps)
+            return climb(self.base_lr, step, self.warmup_steps)
         return self.base_lr
 
 
@@ -111,17 +109,17 @@ class CosineSchedule:
     min_lr: float = 0.0
 
     def __post_init__(self) -> None:
-        _require_descent(self.base_lr, self.min_lr, self.warmup_steps, self.total_steps)
+        require_descent(self.base_lr, self.min_lr, self.warmup_steps, self.total_steps)
 
     def lr_at(self, step: int) -> float:
         """The rate of update number `step`, counted from 0."""
-        _require_count("step", step)
+        require_count("step", step)
         if step < self.warmup_steps:
-            return _climb(self.base_lr, step, self.warmup_steps)
+            return climb(self.base_lr, step, self.warmup_steps)
         if step >= self.total_steps:
             return self.min_lr
         passed = (step - self.warmup_steps) / (self.total_steps - self.warmup_steps)
-        return _between(self.min_lr, self.base_lr, (1.0 + math.cos(math.pi * passed)) / 2.0)
+        return falling(self.min_lr, self.base_lr, passed)
 
 
 @dataclass(frozen=True)
@@ -155,63 +153,18 @@ class PolynomialSchedule:
     min_lr: float = 0.0
 
     def __post_init__(self) -> None:
-        _require_descent(self.base_lr, self.min_lr, self.warmup_steps, self.total_steps)
-        _require_rate("power", self.power)
+        require_descent(self.base_lr, self.min_lr, self.warmup_steps, self.total_steps)
+        require_rate("power", self.power)
 
     def lr_at(self, step: int) -> float:
         """The rate of update number `step`, counted from 0."""
-        _require_count("step", step)
+        require_count("step", step)
         if step < self.warmup_steps:
-            return _climb(self.base_lr, step, self.warmup_steps)
+            return climb(self.base_lr, step, self.warmup_steps)
         if step >= self.total_steps:
             return self.min_lr
         left = (self.total_steps - step) / (self.total_steps - self.warmup_steps)
-        return _between(self.min_lr, self.base_lr, left**self.power)
-
-
-@dataclass(frozen=True)
-class StepSchedule:
-    """Climb to the rate, then multiply it by `gamma` at each milestone.
-
-        lr(n) = base_lr (n + 1) / warmup_steps          for n < warmup_steps
-        lr(n) = base_lr gamma^(milestones at most n)    from there on
-
-    Args:
-        base_lr: the rate before the first milestone.
-        milestones: the steps that first use the next rate, each later than the one before.
-        gamma: the factor, finite and at least 0.
-        warmup_steps: length of the climb in steps; 0 means none.
-
-    Raises:
-        ValueError: if an argument is negative or not finite, or milestones do not increase.
-
-    Example:
-        >>> [StepSchedule(1.0, [2, 3], gamma=0.5).lr_at(n) for n in range(5)]
-        [1.0, 1.0, 0.5, 0.25, 0.25]
-    """
-
-    base_lr: float
-    milestones: Sequence[int]
-    gamma: float = 0.1
-    warmup_steps: int = 0
-
-    def __post_init__(self) -> None:
-        _require_rate("base_lr", self.base_lr)
-        _require_rate("gamma", self.gamma)
-        _require_count("warmup_steps", self.warmup_steps)
-        # A tuple of its own: the schedule stays frozen when the caller's list changes.
-        object.__setattr__(self, "milestones", tuple(self.milestones))
-        for milestone in self.milestones:
-            _require_count("milestones", milestone)
-        if any(b <= a for a, b in zip(self.milestones, self.milestones[1:], strict=False)):
-            raise ValueError(f"milestones must increase, got {list(self.milestones)}")
-
-    def lr_at(self, step: int) -> float:
-        """The rate of update number `step`, counted from 0."""
-        _require_count("step", step)
-        if step < self.warmup_steps:
-            return _climb(self.base_lr, step, self.warmup_steps)
-        return float(self.base_lr * self.gamma ** bisect.bisect_right(self.milestones, step))
+        return between(self.min_lr, self.base_lr, left**self.power)
 
 
 def get_lr(
@@ -247,37 +200,3 @@ def get_lr(
         return min_lr
     passed = (it - warmup_iters) / max(lr_decay_iters - warmup_iters, 1)
     return min_lr + 0.5 * (1.0 + math.cos(math.pi * passed)) * (learning_rate - min_lr)
-
-
-def _climb(base_lr: float, step: int, warmup_steps: int) -> float:
-    return base_lr * ((step + 1) / warmup_steps)
-
-
-def _between(low: float, high: float, share: float) -> float:
-    # Not low + (high - low) * share, which misses `high` by a rounding at share 1.
-    return low * (1.0 - share) + high * share
-
-
-def _require_rate(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value >= 0.0):
-        raise ValueError(f"{name} must be finite and at least 0, got {value}")
-
-
-def _require_count(name: str, value: float) -> None:
-    if not (value >= 0 and float(value).is_integer()):
-        raise ValueError(f"{name} must be a whole number of at least 0, got {value}")
-
-
-def _require_descent(
-    base_lr: float, min_lr: float, warmup_steps: int, total_steps: int
-) -> None:
-    _require_rate("base_lr", base_lr)
-    _require_rate("min_lr", min_lr)
-    _require_count("warmup_steps", warmup_steps)
-    _require_count("total_steps", total_steps)
-    if min_lr > base_lr:
-        raise ValueError(f"min_lr must be at most base_lr, got {min_lr} and {base_lr}")
-    if warmup_steps > total_steps:
-        raise ValueError(
-            f"warmup_steps must be at most total_steps, got {warmup_steps} and {total_steps}"
-        )

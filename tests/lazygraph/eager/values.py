@@ -1,0 +1,257 @@
+"""Eager values with a tape, in NumPy: a model of tensors that shares no code with them."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.lazygraph.exactness import Array
+
+Forward = Callable[..., Array]
+Pull = Callable[..., list[Array | None]]
+
+EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52}
+# How far values may be off, in units of the rounding that the disturbed twin suffered, and how
+# far at most, in units of the largest element: what would need more is not computed with.
+AMPLE = {"float32": 60.0, "float64": 400.0}
+LOOSEST = {"float32": 2e-3, "float64": 1e-9}
+LARGEST = 1e4
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}  # what operators call, by name
+_births = itertools.count()
+_dice = np.random.default_rng(0)
+
+
+def roll_again(seed: int) -> None:
+    """Start the disturbances of a program anew."""
+    global _dice
+    _dice = np.random.default_rng(seed)
+
+
+class Rejected(Exception):
+    """What was asked for cannot be compared well: a pole, a jump nearby, too large a number."""
+
+
+class Operand:
+    """What takes operators: values and Vars."""
+
+    __array_ufunc__ = None
+
+    def __add__(self, other: Any) -> "Value":
+        return _call("add", self, other)
+
+    def __radd__(self, other: Any) -> "Value":
+        return _call("add", other, self)
+
+    def __sub__(self, other: Any) -> "Value":
+        return _call("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> "Value":
+        return _call("subtract", other, self)
+
+    def __mul__(self, other: Any) -> "Value":
+        return _call("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> "Value":
+        return _call("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> "Value":
+        return _call("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> "Value":
+        return _call("divide", other, self)
+
+    def __pow__(self, other: Any) -> "Value":
+        return _call("power", self, other)
+
+    def __matmul__(self, other: Any) -> "Value":
+        return _call("matmul", self, other)
+
+    def __neg__(self) -> "Value":
+        return _call("negative", self)
+
+    def __getitem__(self, key: Any) -> "Value":
+        return _call("getitem", self, key)
+
+
+def _call(name: str, *operands: Any) -> "Value":
+    found: Value = FUNCTIONS[name](*operands)
+    return found
+
+
+class Value(Operand):
+    """An array that is there at once, a disturbed twin of it, and how it came about.
+
+    Floats are computed in float64, whatever their dtype; the twin suffers roundings of the
+    dtype's size, so that the distance between the two says what may be expected of the tensor.
+    """
+
+    def __init__(
+        self,
+        clean: Array,
+        noisy: Array,
+        dtype: str,
+        parents: Sequence["Value"] = (),
+        forward: Forward | None = None,
+        pull: Pull | None = None,
+    ) -> None:
+        self.clean, self.noisy, self.dtype = clean, noisy, dtype
+        self.parents, self.forward, self.pull = tuple(parents), forward, pull
+        self.born = next(_births)
+        self.owner: Any = None  # of whom it is a version, if of anybody
+        self.realized = not parents
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.clean.shape
+
+    @property
+    def ndim(self) -> int:
+        return self.clean.ndim
+
+    @property
+    def size(self) -> int:
+        return self.clean.size
+
+    @property
+    def is_floating(self) -> bool:
+        return self.dtype in EPSILON
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the tensor must have these very numbers."""
+        return self.noisy is self.clean
+
+    @property
+    def mT(self) -> "Value":  # noqa: N802
+        return _call("matrix_transpose", self)
+
+    def realize(self) -> "Value":
+        self.realized = True
+        return self
+
+    def numpy(self) -> "Value":
+        return self.realize()
+
+    def detach(self) -> "Value":
+        """Without a gradient; if it is remembered, without a history too."""
+        if self.realized and self.parents:
+            return Value(self.clean, self.noisy, self.dtype)
+        return record(lambda a: a, lambda g, y, a: [None], self, exact=always)
+
+
+def leaf(array: Any, dtype: str | None = None) -> Value:
+    """A value that was given. Its numbers are exact."""
+    given = np.asarray(array)
+    dtype = dtype or given.dtype.name
+    kept: Array = np.array(given, "float64" if dtype in EPSILON else dtype)
+    return Value(kept, kept, dtype)
+
+
+# When an operation does not round, given its result and its operands.
+
+
+def never(y: Array, *xs: Array) -> bool:
+    """It does."""
+    return False
+
+
+def always(y: Array, *xs: Array) -> bool:
+    """It picks among its operands."""
+    return True
+
+
+def dyadic(y: Array, *xs: Array) -> bool:
+    """As long as the numbers are short."""
+    return all(are_short(x) for x in (y, *xs))
+
+
+def dyadic_sum(y: Array, x: Array) -> bool:
+    """As long as all partial sums are short."""
+    return are_short(x) and float(np.abs(x).sum()) <= 1024.0
+
+
+def are_short(x: Array) -> bool:
+    scaled = x * 1024.0
+    return bool(np.all(scaled == np.rint(scaled)) and np.all(np.abs(x) <= 1024.0))
+
+
+def record(
+    forward: Forward,
+    pull: Pull,
+    *operands: Value,
+    dtype: str | None = None,
+    exact: Callable[..., bool] = never,
+    decide: Forward | None = None,
+) -> Value:
+    """Compute a value, and keep how.
+
+    Args:
+        forward: from arrays to an array.
+        pull: `(g, y, *xs)` to the share of each operand, or None, as large as `g` at most.
+        operands: values of the dtype that the function wants.
+        dtype: of the result; that of the first operand by default.
+        exact: whether it is free of rounding, given the result and the operands.
+        decide: what the function decides by its operands: near a jump of it no program goes.
+    """
+    dtype = dtype or operands[0].dtype
+    xs = [x.clean for x in operands]
+    with np.errstate(all="ignore"):
+        y = noisy = np.asarray(forward(*xs))
+        if dtype in EPSILON:
+            _check_size(y)
+            if not (all(x.is_exact for x in operands) and exact(y, *xs)):
+                noisy = disturbed(np.asarray(forward(*[x.noisy for x in operands])), dtype)
+        elif decide is None:
+            decide = forward
+        if decide is not None:
+            _check_decision(decide, operands)
+    found = Value(y, noisy, dtype, operands, forward, pull)
+    tolerance(found)
+    return found
+
+
+def disturbed(array: Array, dtype: str) -> Array:
+    """The array after a rounding of every element, either way."""
+    result: Array = array * (1.0 + EPSILON[dtype] * _dice.uniform(-1.0, 1.0, array.shape))
+    return np.asarray(result)
+
+
+def _check_size(y: Array) -> None:
+    if not np.isfinite(y).all() or np.abs(y).max(initial=0.0) > LARGEST:
+        raise Rejected("infinite, or large")
+
+
+def _check_decision(decide: Forward, operands: Sequence[Value]) -> None:
+    if all(x.is_exact for x in operands):
+        return
+    wanted = decide(*[x.clean for x in operands])
+    for far in (1e4, -1e4):
+        moved = [x.clean if x.is_exact else _away(x, far) for x in operands]
+        if not np.array_equal(decide(*moved), wanted):
+            raise Rejected("a jump is near")
+
+
+def _away(x: Value, far: float) -> Array:
+    return np.asarray(x.clean + far * (x.noisy - x.clean))
+
+
+def allowed(clean: Array, noisy: Array, dtype: str) -> float:
+    """How far any element of a tensor may be off, given what rounding did to the twin.
+
+    Raises:
+        Rejected: rounding did too much to it.
+    """
+    if clean is noisy or not clean.size:
+        return 0.0
+    largest = float(np.abs(clean).max())
+    off = AMPLE[dtype] * float(np.abs(noisy - clean).max()) + 16.0 * EPSILON[dtype] * largest
+    if not off <= LOOSEST[dtype] * largest:
+        raise Rejected("rounding decides")
+    return off
+
+
+def tolerance(x: Value) -> float:
+    """How far any element of the tensor may be off; see `allowed`."""
+    return allowed(x.clean, x.noisy, x.dtype) if x.is_floating else 0.0
