@@ -2,8 +2,8 @@
 
     python -m benchmarks.measuring PROGRAM WORKLOAD SECONDS [CORES]
 
-The last line is JSON. With 0 seconds nothing is timed: only losses are found. The process is bound to
-`CORES` of its cores, if their number is given.
+The last line is JSON. With 0 seconds nothing is timed: only losses are found. The process is
+bound to `CORES` of its cores, if their number is given.
 """
 
 import gc

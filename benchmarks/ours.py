@@ -1,12 +1,11 @@
 """The workloads in lazygraph, as its user would write them."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import lazygraph as lg
 import training
 from benchmarks import workloads
-from benchmarks.program import Program, UnavailableError
+from benchmarks.program import Program
 from benchmarks.workloads import (
     Convolutional,
     Elements,
@@ -52,18 +51,11 @@ def transformer(shape: Transformer, p: Vars, x: lg.Tensor) -> lg.Tensor:
 
 
 def convolutional(p: Vars, x: lg.Tensor) -> lg.Tensor:
-    conv2d, max_pool2d = _offered("conv2d"), _offered("max_pool2d")
     for i in range(2):
-        x = lg.relu(conv2d(x, p[f"kernel{i}"], p[f"shift{i}"]))
-    x = lg.reshape(max_pool2d(x, 2), (x.shape[0], -1))
+        x = lg.relu(lg.conv2d(x, p[f"kernel{i}"], p[f"shift{i}"]))
+    x = lg.reshape(lg.max_pool2d(x, 2), (x.shape[0], -1))
     x = lg.relu(x @ p["weight0"] + p["bias0"])
     return x @ p["weight1"] + p["bias1"]
-
-
-def _offered(name: str) -> Any:
-    if not hasattr(lg, name):
-        raise UnavailableError(f"lazygraph has no {name} yet")
-    return getattr(lg, name)
 
 
 def elements(p: Vars, x: lg.Tensor) -> lg.Tensor:

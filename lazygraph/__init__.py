@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from lazygraph import errors, extend
-from lazygraph.autodiff import GradientMap, grad
+from lazygraph.autodiff import (
+    GradientMap,
+    GradientReport,
+    checkpoint,
+    custom_gradient,
+    grad,
+    gradcheck,
+)
 from lazygraph.autodiff import backward as _backward
 from lazygraph.counters import Stats, stats
 from lazygraph.dtypes import (
@@ -56,8 +63,8 @@ from lazygraph.ops.bitwise import (
     bitwise_right_shift,
     bitwise_xor,
 )
+from lazygraph.ops.choice import clip, maximum, minimum, where
 from lazygraph.ops.comparison import (
-    clip,
     equal,
     greater,
     greater_equal,
@@ -70,10 +77,7 @@ from lazygraph.ops.comparison import (
     logical_not,
     logical_or,
     logical_xor,
-    maximum,
-    minimum,
     not_equal,
-    where,
 )
 from lazygraph.ops.contraction import matmul
 from lazygraph.ops.conversion import astype, stop_gradient
@@ -97,15 +101,8 @@ from lazygraph.ops.gathering import take
 from lazygraph.ops.grids import broadcast_arrays, linspace, meshgrid
 from lazygraph.ops.hyperbolic import acosh, asinh, atanh, cosh, sinh
 from lazygraph.ops.indexing import index as _index
-from lazygraph.ops.layout import (
-    concat,
-    expand_dims,
-    matrix_transpose,
-    permute_dims,
-    reshape,
-    squeeze,
-    stack,
-)
+from lazygraph.ops.joining import concat, stack
+from lazygraph.ops.layout import expand_dims, matrix_transpose, permute_dims, reshape, squeeze
 from lazygraph.ops.logarithm import expm1, log1p, log10, logaddexp, softplus
 from lazygraph.ops.neural import (
     attention,
@@ -180,6 +177,7 @@ __all__ = [
     "DType",
     "Explanation",
     "GradientMap",
+    "GradientReport",
     "Node",
     "Stats",
     "Tensor",
@@ -214,6 +212,7 @@ __all__ = [
     "broadcast_arrays",
     "broadcast_to",
     "ceil",
+    "checkpoint",
     "clip",
     "concat",
     "conv2d",
@@ -222,6 +221,7 @@ __all__ = [
     "cosh",
     "count_nonzero",
     "cumulative_sum",
+    "custom_gradient",
     "diff",
     "divide",
     "einsum",
@@ -243,6 +243,7 @@ __all__ = [
     "full_like",
     "gelu",
     "grad",
+    "gradcheck",
     "greater",
     "greater_equal",
     "hypot",

@@ -7,6 +7,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from lazygraph.autodiff.closures import Recipe
 from lazygraph.backends.base import Backend, Program
 from lazygraph.backends.numpy import NumpyBackend
 from lazygraph.counters import counters
@@ -168,8 +169,15 @@ def plan_for(found: Scan, key: Hashable, derive: Derive) -> Plan:
             return plan
         opaque = plan.opaque.union(broken)
     plan = build(found, opaque, derive)
-    cache.put(whole, plan)
+    if _comes_again(found):
+        cache.put(whole, plan)
     return plan
+
+
+def _comes_again(found: Scan) -> bool:
+    """Whether an equal key is possible: not with a function unsure of what it depends on."""
+    tuples = (params for params in found.key if type(params) is tuple)
+    return not any(isinstance(x, Recipe) and x.unsure for params in tuples for x in params)
 
 
 def build(found: Scan, opaque: frozenset[int], derive: Derive) -> Plan:

@@ -89,11 +89,12 @@ def _outside(frame: FrameType) -> Line:
 @contextmanager
 def inherit(line: Line) -> Iterator[None]:
     """Nodes recorded inside belong to `line`, whoever calls."""
-    token = recording.set((recording.get()[0], line))
+    before = recording.get()
     try:
+        recording.set((before[0], line))
         yield
     finally:
-        recording.reset(token)
+        recording.set(before)
 
 
 @contextmanager
@@ -110,12 +111,13 @@ def scope(name: str) -> Iterator[None]:
         ...     recording.get()[0]
         'encoder.attention'
     """
-    outer, line = recording.get()
-    token = recording.set((f"{outer}.{name}" if outer else name, line))
+    before = recording.get()
+    outer, line = before
     try:
+        recording.set((f"{outer}.{name}" if outer else name, line))
         yield
     finally:
-        recording.reset(token)
+        recording.set(before)
 
 
 def place(line: Line) -> Place:

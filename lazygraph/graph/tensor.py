@@ -204,19 +204,16 @@ class Tensor(Operators):
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (flatten(self.node),)
 
-    def __pos__(self) -> "Tensor":
-        return self
-
     @staticmethod
     def _apply(name: str, *operands: Any) -> "Tensor":
         try:
             return apply(OPS[name], *operands)
-        except UnsupportedOperand:
+        except OperandError:
             return NotImplemented  # type: ignore[no-any-return]
 
 
-class UnsupportedOperand(TypeError):
-    """An operand that is no tensor and cannot become one; Python then asks the other operand."""
+class OperandError(TypeError):
+    """An operand that cannot become a tensor; Python then asks the other operand."""
 
 
 class TensorSource(Protocol):
@@ -295,6 +292,6 @@ def as_tensor(x: Any, beside: DType | None = None) -> Tensor:
         return Tensor(data_node(owned_array(x)))
     if hasattr(type(x), "tensor"):
         return x.tensor()  # type: ignore[no-any-return]
-    raise UnsupportedOperand(
+    raise OperandError(
         f"an operand must be a Tensor, a Var, a NumPy array or a Python number; got {x!r}"
     )

@@ -12,7 +12,7 @@ from lazygraph.graph.leaves import data_node, owned_array, scalar_node
 from lazygraph.graph.op import Coerce, Kind, Sample
 from lazygraph.graph.spec import Spec
 from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
-from lazygraph.ops.comparison import where
+from lazygraph.ops.choice import where
 from lazygraph.ops.conversion import astype
 from lazygraph.ops.layout import reshape
 from lazygraph.ops.record import define
@@ -49,7 +49,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tens
     return Tensor(data_node(owned_array(obj, wanted, copy)))
 
 
-def _shape(shape: ShapeLike) -> tuple[int, ...]:
+def as_shape(shape: ShapeLike) -> tuple[int, ...]:
+    """What people write for a shape, as a tuple."""
     wanted = (
         (shape,) if isinstance(shape, int | np.integer) else tuple(n.__index__() for n in shape)
     )
@@ -73,7 +74,7 @@ def full(
         [7, 7]
     """
     wanted = scalar_dtype(fill_value, None) if dtype is None else as_dtype(dtype)
-    return broadcast_to(Tensor(scalar_node(fill_value, wanted)), _shape(shape))
+    return broadcast_to(Tensor(scalar_node(fill_value, wanted)), as_shape(shape))
 
 
 def zeros(shape: ShapeLike, *, dtype: Any = DEFAULT_FLOAT) -> Tensor:

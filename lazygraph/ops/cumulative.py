@@ -12,10 +12,10 @@ from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
 from lazygraph.ops import infer
 from lazygraph.ops.conversion import astype
 from lazygraph.ops.creation import zeros
-from lazygraph.ops.layout import concat
+from lazygraph.ops.joining import concat
 from lazygraph.ops.rearranging import flip, span
 from lazygraph.ops.record import define
-from lazygraph.ops.spread import _sum_dtype
+from lazygraph.ops.spread import sum_dtype
 
 _BLOCK = 1024
 
@@ -58,7 +58,7 @@ def cumulative_sum(
             )
         axis = 0
     at = infer.one_axis(axis, x.ndim)
-    x = astype(x, _sum_dtype(x.dtype) if dtype is None else as_dtype(dtype))
+    x = astype(x, sum_dtype(x.dtype) if dtype is None else as_dtype(dtype))
     y = apply(CUMULATIVE_SUM, x, params=(at,))
     if not include_initial:
         return y

@@ -4,7 +4,7 @@ import numpy as np
 
 from lazygraph.graph.tensor import Tensor, TensorLike, apply
 from lazygraph.ops.arithmetic import multiply_no_nan, reciprocal
-from lazygraph.ops.transcendental import _smooth, rsqrt
+from lazygraph.ops.transcendental import rsqrt, smooth
 from lazygraph.ops.trigonometry import SINES, hypot
 
 
@@ -37,10 +37,10 @@ def cosh(x: TensorLike) -> Tensor:
 
 
 # The derivatives overflow where the values do.
-SINH = _smooth(
+SINH = smooth(
     "sinh", np.sinh, lambda g, y, x: [multiply_no_nan(g, cosh(x))], lambda k, x: k.sinh(x)
 )
-COSH = _smooth(
+COSH = smooth(
     "cosh", np.cosh, lambda g, y, x: [multiply_no_nan(g, sinh(x))], lambda k, x: k.cosh(x)
 )
 
@@ -102,13 +102,13 @@ def atanh(x: TensorLike) -> Tensor:
     return apply(ATANH, x)
 
 
-ASINH = _smooth(
+ASINH = smooth(
     "asinh",
     np.arcsinh,
     lambda g, y, x: [g / hypot(x, 1.0)],
     lambda k, x: k.asinh(x),
 )
-ACOSH = _smooth(
+ACOSH = smooth(
     "acosh",
     np.arccosh,
     # Two roots: the product of the factors would overflow, and be positive below -1.
@@ -116,7 +116,7 @@ ACOSH = _smooth(
     lambda k, x: k.acosh(x),
     (1.2, 4.0),
 )
-ATANH = _smooth(
+ATANH = smooth(
     "atanh",
     np.arctanh,
     lambda g, y, x: [multiply_no_nan(g, reciprocal((1.0 - x) * (1.0 + x)))],

@@ -9,10 +9,11 @@ from lazygraph.graph.op import Coerce, Kind
 from lazygraph.graph.tensor import Tensor, TensorLike, apply
 from lazygraph.ops import infer
 from lazygraph.ops.arithmetic import multiply_no_nan, reciprocal
-from lazygraph.ops.comparison import REALS, isinf, logical_and, where
+from lazygraph.ops.choice import where
+from lazygraph.ops.comparison import REALS, isinf, logical_and
 from lazygraph.ops.record import define
 from lazygraph.ops.spread import constant
-from lazygraph.ops.transcendental import POSITIVE, _smooth, exp, sigmoid
+from lazygraph.ops.transcendental import POSITIVE, exp, sigmoid, smooth
 
 
 def log1p(x: TensorLike) -> Tensor:
@@ -33,7 +34,7 @@ def log1p(x: TensorLike) -> Tensor:
     return apply(LOG1P, x)
 
 
-LOG1P = _smooth(
+LOG1P = smooth(
     "log1p",
     np.log1p,
     lambda g, y, x: [multiply_no_nan(g, reciprocal(1.0 + x))],
@@ -56,7 +57,7 @@ def expm1(x: TensorLike) -> Tensor:
     return apply(EXPM1, x)
 
 
-EXPM1 = _smooth(
+EXPM1 = smooth(
     "expm1",
     np.expm1,
     lambda g, y, x: [multiply_no_nan(g, exp(x))],  # y + 1 would lose its digits below 0
@@ -81,7 +82,7 @@ def log10(x: TensorLike) -> Tensor:
     return apply(LOG10, x)
 
 
-LOG10 = _smooth(
+LOG10 = smooth(
     "log10",
     np.log10,
     lambda g, y, x: [multiply_no_nan(g, (1.0 / math.log(10.0)) * reciprocal(x))],
@@ -123,7 +124,7 @@ def _log1p_of_exp_of_negative(x: Any) -> None:
     np.log1p(x, x)
 
 
-SOFTPLUS = _smooth(
+SOFTPLUS = smooth(
     "softplus",
     _softplus,
     lambda g, y, x: [g * sigmoid(x)],

@@ -9,7 +9,8 @@ from lazygraph.graph.op import Kind
 from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
 from lazygraph.ops import infer
 from lazygraph.ops.arithmetic import NONZERO, reciprocal, square
-from lazygraph.ops.comparison import isfinite, where
+from lazygraph.ops.choice import where
+from lazygraph.ops.comparison import isfinite
 from lazygraph.ops.contraction import matmul
 from lazygraph.ops.conversion import stop_gradient
 from lazygraph.ops.creation import arange

@@ -11,11 +11,12 @@ from lazygraph.graph.op import Coerce, Kind, Sample
 from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
 from lazygraph.ops import infer
 from lazygraph.ops.arithmetic import abs, sign
-from lazygraph.ops.comparison import logical_or, where
+from lazygraph.ops.choice import where
+from lazygraph.ops.comparison import logical_or
 from lazygraph.ops.conversion import astype
 from lazygraph.ops.quantifiers import count_nonzero
 from lazygraph.ops.record import define
-from lazygraph.ops.reduction import _count, max, mean, min
+from lazygraph.ops.reduction import count_along, max, mean, min
 from lazygraph.ops.spread import Axis, add_reduce, constant, sum, without_axes
 
 
@@ -143,4 +144,4 @@ def std(
     x = x if x.dtype.is_floating else astype(x, DEFAULT_FLOAT)
     distance = x - mean(x, axis=axis, keepdims=True)
     length = vector_norm(distance, axis=axis, keepdims=keepdims)
-    return length / math.sqrt(_count(x, axis, correction))
+    return length / math.sqrt(count_along(x, axis, correction))

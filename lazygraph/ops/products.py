@@ -10,9 +10,10 @@ from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
 from lazygraph.ops import infer
 from lazygraph.ops.conversion import astype
 from lazygraph.ops.creation import ones
-from lazygraph.ops.layout import concat, permute_dims, reshape, strided_slice
+from lazygraph.ops.joining import concat
+from lazygraph.ops.layout import permute_dims, reshape, strided_slice
 from lazygraph.ops.record import define
-from lazygraph.ops.spread import Axis, _sum_dtype, constant, without_axes
+from lazygraph.ops.spread import Axis, constant, sum_dtype, without_axes
 
 
 def prod(
@@ -39,7 +40,7 @@ def prod(
     """
     x = as_tensor(x)
     axes = infer.all_axes(axis, x.ndim)
-    x = astype(x, _sum_dtype(x.dtype) if dtype is None else as_dtype(dtype))
+    x = astype(x, sum_dtype(x.dtype) if dtype is None else as_dtype(dtype))
     y = apply(PROD, x, params=(axes,)) if axes else x
     return y if keepdims else without_axes(y, axes)
 

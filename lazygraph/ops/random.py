@@ -23,7 +23,7 @@ from lazygraph.graph.spec import Shape, Spec
 from lazygraph.graph.tensor import Tensor, TensorLike, apply
 from lazygraph.ops import threefry
 from lazygraph.ops.conversion import astype
-from lazygraph.ops.creation import ShapeLike, _shape
+from lazygraph.ops.creation import ShapeLike, as_shape
 from lazygraph.ops.rearranging import unstack
 from lazygraph.ops.record import define
 from lazygraph.ops.sorting import argsort
@@ -115,7 +115,7 @@ class Generator:
             words = _folded(words, fork)
         key = Tensor(data_node(words))
         draw = Tensor(data_node(np.array(counter, uint64.dtype)))
-        return apply(RANDOM_BITS, key, draw, params=(_shape(shape),))
+        return apply(RANDOM_BITS, key, draw, params=(as_shape(shape),))
 
     def uniform(
         self,
@@ -213,7 +213,7 @@ class Generator:
 
     def _words(self, shape: ShapeLike) -> tuple[Tensor, Tensor]:
         """The halves of 64 random bits an element, each in a uint64."""
-        high, low = unstack(astype(self.bits((*_shape(shape), 2)), uint64), axis=-1)
+        high, low = unstack(astype(self.bits((*as_shape(shape), 2)), uint64), axis=-1)
         return high, low
 
 

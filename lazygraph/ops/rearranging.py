@@ -9,16 +9,10 @@ from lazygraph.errors import ShapeError
 from lazygraph.graph.spec import Shape
 from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
 from lazygraph.ops import infer
-from lazygraph.ops.comparison import where
+from lazygraph.ops.choice import where
 from lazygraph.ops.creation import ones
-from lazygraph.ops.layout import (
-    PLACE,
-    concat,
-    expand_dims,
-    permute_dims,
-    reshape,
-    strided_slice,
-)
+from lazygraph.ops.joining import concat
+from lazygraph.ops.layout import PLACE, expand_dims, permute_dims, reshape, strided_slice
 from lazygraph.ops.spread import Axis, broadcast_to, constant
 
 PadWidth = int | tuple[int, int] | Sequence[tuple[int, int]]

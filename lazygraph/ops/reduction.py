@@ -55,7 +55,8 @@ def min(x: TensorLike, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     return _reduced(MIN, x, axis, keepdims)
 
 
-def _nonempty(x: Spec, axes: tuple[int, ...]) -> Spec:
+def nonempty(x: Spec, axes: tuple[int, ...]) -> Spec:
+    """The spec of a reduction that needs at least one element."""
     if any(x.shape[axis] == 0 for axis in axes):
         raise ShapeError(f"the reduced axes must not be empty; got axes {axes} of {x.shape}")
     return infer.keeping(x, axes)
@@ -70,7 +71,7 @@ def _extreme_gradient(g: Tensor, y: Tensor, x: Tensor, axes: tuple[int, ...]) ->
 def _extreme(name: str, reduce: Any) -> Op:
     return define(
         name,
-        infer=_nonempty,
+        infer=nonempty,
         evaluate=lambda x, out, axes: reduce(x, axis=axes, out=out, keepdims=True),
         gradient=_extreme_gradient,
         kind=Kind.REDUCTION,
@@ -113,7 +114,7 @@ def argmax(x: TensorLike, *, axis: int | None = None, keepdims: bool = False) ->
 
 ARGMAX = define(
     "argmax",
-    infer=lambda x, axis: Spec(_nonempty(x, (axis,)).shape, int64),
+    infer=lambda x, axis: Spec(nonempty(x, (axis,)).shape, int64),
     evaluate=lambda x, out, axis: np.argmax(x, axis=axis, out=out, keepdims=True),
     kind=Kind.REDUCTION,
     params=("axis",),
@@ -140,10 +141,11 @@ def mean(x: TensorLike, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """
     x = as_tensor(x)
     total = sum(x, axis=axis, keepdims=keepdims)
-    return total / _count(x, axis)
+    return total / count_along(x, axis)
 
 
-def _count(x: Tensor, axis: Axis, correction: float = 0.0) -> float:
+def count_along(x: Tensor, axis: Axis, correction: float = 0.0) -> float:
+    """How many elements a mean along axes divides by."""
     count = 1
     for a in infer.all_axes(axis, x.ndim):
         count *= x.shape[a]
@@ -172,7 +174,7 @@ def var(
     x = x if x.dtype.is_floating else astype(x, DEFAULT_FLOAT)
     distance = x - mean(x, axis=axis, keepdims=True)
     total = sum(square(distance), axis=axis, keepdims=keepdims)
-    return total / _count(x, axis, correction)
+    return total / count_along(x, axis, correction)
 
 
 def norm(x: TensorLike, *, dtype: Any = None) -> Tensor:

@@ -15,7 +15,7 @@ from lazygraph.ops.gathering import take
 from lazygraph.ops.layout import reshape
 from lazygraph.ops.rearranging import span
 from lazygraph.ops.record import define
-from lazygraph.ops.reduction import _nonempty
+from lazygraph.ops.reduction import nonempty
 from lazygraph.ops.spread import without_axes
 
 
@@ -205,7 +205,7 @@ def argmin(x: TensorLike, *, axis: int | None = None, keepdims: bool = False) ->
 
 ARGMIN = define(
     "argmin",
-    infer=lambda x, axis: Spec(_nonempty(x, (axis,)).shape, int64),
+    infer=lambda x, axis: Spec(nonempty(x, (axis,)).shape, int64),
     evaluate=lambda x, out, axis: np.argmin(x, axis=axis, out=out, keepdims=True),
     kind=Kind.REDUCTION,
     params=("axis",),

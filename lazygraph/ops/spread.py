@@ -99,7 +99,7 @@ def sum(
     """
     x = as_tensor(x)
     axes = infer.all_axes(axis, x.ndim)
-    x = astype(x, _sum_dtype(x.dtype) if dtype is None else as_dtype(dtype))
+    x = astype(x, sum_dtype(x.dtype) if dtype is None else as_dtype(dtype))
     y = apply(SUM, x, params=(axes,)) if axes else x
     return y if keepdims else without_axes(y, axes)
 
@@ -109,7 +109,8 @@ def without_axes(y: Tensor, axes: tuple[int, ...]) -> Tensor:
     return reshape(y, tuple(n for axis, n in enumerate(y.shape) if axis not in axes))
 
 
-def _sum_dtype(dtype: DType) -> DType:
+def sum_dtype(dtype: DType) -> DType:
+    """The dtype in which elements are summed, wide enough for integers not to wrap."""
     if dtype.is_floating:
         return dtype
     return uint64 if dtype.dtype.kind == "u" and dtype.category != BOOL else DEFAULT_INTEGER

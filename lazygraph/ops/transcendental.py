@@ -9,14 +9,15 @@ from lazygraph.graph.op import Coerce, Kind, Op
 from lazygraph.graph.tensor import Tensor, TensorLike, apply
 from lazygraph.ops import exponentiation, infer, special
 from lazygraph.ops.arithmetic import multiply_no_nan, reciprocal
-from lazygraph.ops.comparison import REALS, logical_and, where
+from lazygraph.ops.choice import where
+from lazygraph.ops.comparison import REALS, logical_and
 from lazygraph.ops.record import define
 from lazygraph.ops.spread import constant
 
 POSITIVE = (0.3, 3.0)
 
 
-def _smooth(
+def smooth(
     name: str,
     evaluate: Any,
     gradient: Any,
@@ -42,7 +43,7 @@ def exp(x: TensorLike) -> Tensor:
     return apply(EXP, x)
 
 
-EXP = _smooth("exp", np.exp, lambda g, y, x: [g * y], lambda k, x: k.exp(x))
+EXP = smooth("exp", np.exp, lambda g, y, x: [g * y], lambda k, x: k.exp(x))
 
 
 def log(x: TensorLike) -> Tensor:
@@ -50,7 +51,7 @@ def log(x: TensorLike) -> Tensor:
     return apply(LOG, x)
 
 
-LOG = _smooth(
+LOG = smooth(
     "log",
     np.log,
     lambda g, y, x: [multiply_no_nan(g, reciprocal(x))],
@@ -69,7 +70,7 @@ def sqrt(x: TensorLike) -> Tensor:
     return apply(SQRT, x)
 
 
-SQRT = _smooth(
+SQRT = smooth(
     "sqrt",
     np.sqrt,
     lambda g, y, x: [multiply_no_nan(g, 0.5 / y)],
@@ -88,7 +89,7 @@ def _rsqrt(x: Any, out: Any) -> None:
     np.reciprocal(out, out)
 
 
-RSQRT = _smooth(
+RSQRT = smooth(
     "rsqrt",
     _rsqrt,
     lambda g, y, x: [multiply_no_nan(g, -0.5 * y * y * y)],
@@ -107,8 +108,8 @@ def cos(x: TensorLike) -> Tensor:
     return apply(COS, x)
 
 
-SIN = _smooth("sin", np.sin, lambda g, y, x: [g * cos(x)], lambda k, x: k.sin(x))
-COS = _smooth("cos", np.cos, lambda g, y, x: [-(g * sin(x))], lambda k, x: k.cos(x))
+SIN = smooth("sin", np.sin, lambda g, y, x: [g * cos(x)], lambda k, x: k.sin(x))
+COS = smooth("cos", np.cos, lambda g, y, x: [-(g * sin(x))], lambda k, x: k.cos(x))
 
 
 def tanh(x: TensorLike) -> Tensor:
@@ -116,7 +117,7 @@ def tanh(x: TensorLike) -> Tensor:
     return apply(TANH, x)
 
 
-TANH = _smooth("tanh", np.tanh, lambda g, y, x: [g * (1.0 - y * y)], lambda k, x: k.tanh(x))
+TANH = smooth("tanh", np.tanh, lambda g, y, x: [g * (1.0 - y * y)], lambda k, x: k.tanh(x))
 
 
 def erf(x: TensorLike) -> Tensor:
@@ -124,7 +125,7 @@ def erf(x: TensorLike) -> Tensor:
     return apply(ERF, x)
 
 
-ERF = _smooth(
+ERF = smooth(
     "erf",
     special.erf,
     lambda g, y, x: [g * (exp(-(x * x)) * (2.0 / math.sqrt(math.pi)))],
@@ -144,7 +145,7 @@ def _sigmoid(x: Any, out: Any) -> None:
     np.reciprocal(out, out)
 
 
-SIGMOID = _smooth(
+SIGMOID = smooth(
     "sigmoid",
     _sigmoid,
     lambda g, y, x: [g * (y * (1.0 - y))],

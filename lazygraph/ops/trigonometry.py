@@ -8,10 +8,11 @@ from lazygraph.graph.op import Coerce, Kind, Op
 from lazygraph.graph.tensor import Tensor, TensorLike, apply
 from lazygraph.ops import infer
 from lazygraph.ops.arithmetic import NONZERO, multiply_no_nan, square
-from lazygraph.ops.comparison import REALS, where
+from lazygraph.ops.choice import where
+from lazygraph.ops.comparison import REALS
 from lazygraph.ops.record import define
 from lazygraph.ops.spread import constant
-from lazygraph.ops.transcendental import _smooth, rsqrt
+from lazygraph.ops.transcendental import rsqrt, smooth
 
 SINES = (-0.9, 0.9)
 
@@ -30,7 +31,7 @@ def tan(x: TensorLike) -> Tensor:
     return apply(TAN, x)
 
 
-TAN = _smooth(
+TAN = smooth(
     "tan", np.tan, lambda g, y, x: [g * (1.0 + y * y)], lambda k, x: k.tan(x), (-1.2, 1.2)
 )
 
@@ -75,8 +76,8 @@ def _arc(g: Tensor, x: Tensor) -> Tensor:
     return multiply_no_nan(g, rsqrt((1.0 - x) * (1.0 + x)))  # 1 - x * x would cancel near 1
 
 
-ASIN = _smooth("asin", np.arcsin, lambda g, y, x: [_arc(g, x)], lambda k, x: k.asin(x), SINES)
-ACOS = _smooth("acos", np.arccos, lambda g, y, x: [-_arc(g, x)], lambda k, x: k.acos(x), SINES)
+ASIN = smooth("asin", np.arcsin, lambda g, y, x: [_arc(g, x)], lambda k, x: k.asin(x), SINES)
+ACOS = smooth("acos", np.arccos, lambda g, y, x: [-_arc(g, x)], lambda k, x: k.acos(x), SINES)
 
 
 def atan(x: TensorLike) -> Tensor:
@@ -96,7 +97,7 @@ def atan(x: TensorLike) -> Tensor:
     return apply(ATAN, x)
 
 
-ATAN = _smooth(
+ATAN = smooth(
     "atan", np.arctan, lambda g, y, x: [g / (1.0 + square(x))], lambda k, x: k.atan(x)
 )
 

@@ -32,15 +32,15 @@ def convolve(x: Array, weight: Array, out: Array, rows: Windows, columns: Window
         columns: the windows along the width.
     """
     outputs = len(weight)
-    matrix = np.ascontiguousarray(weight).reshape(outputs, prod(weight.shape[1:]))
+    matrix = _matrix(np.ascontiguousarray(weight), 1)
     product = _Scratch(out.dtype)
     for (images, strip), unrolled in _unrolled(x, rows, columns):
         target = out[images, :, strip]
         if len(target) == 1:
-            np.matmul(matrix, unrolled, target[0].reshape(outputs, -1))
+            np.matmul(matrix, unrolled, _matrix(target[0], 1))
         else:
             y = product(outputs, len(target), *target.shape[2:])
-            np.matmul(matrix, unrolled, y.reshape(outputs, -1))
+            np.matmul(matrix, unrolled, _matrix(y, 1))
             np.copyto(target, y.swapaxes(0, 1))
 
 
@@ -56,12 +56,11 @@ def convolve_to_weight(x: Array, g: Array, out: Array, rows: Windows, columns: W
         rows: the windows along the height.
         columns: the windows along the width.
     """
-    outputs = len(out)
-    total = np.zeros((prod(out.shape[1:]), outputs), out.dtype)
+    total = np.zeros((prod(out.shape[1:]), len(out)), out.dtype)
     part = np.empty_like(total)
     for (images, strip), unrolled in _unrolled(x, rows, columns):
         piece = np.ascontiguousarray(g[images])[:, :, strip]
-        np.matmul(unrolled, piece.swapaxes(0, 1).reshape(outputs, -1).T, part)
+        np.matmul(unrolled, _matrix(piece.swapaxes(0, 1), 1).T, part)
         np.add(total, part, total)
     np.copyto(out, total.T.reshape(out.shape))
 
@@ -96,8 +95,7 @@ def _add_lines(g: Array, weight: Array, lines: Array, skipped: int, columns: Win
     One product sums over outputs and i. What it leaves to be added are the places in a row.
     """
     outputs, channels, reach, size = weight.shape
-    matrix = np.ascontiguousarray(weight.transpose(3, 1, 0, 2))
-    matrix = matrix.reshape(size * channels, outputs * reach)
+    matrix = _matrix(np.ascontiguousarray(weight.transpose(3, 1, 0, 2)), 2)
     scratch, product = _Scratch(g.dtype), _Scratch(g.dtype)
     taps = columns.taps
     for images, strip in _pieces(len(g), lines.shape[2], columns.count, sum(matrix.shape)):
@@ -108,7 +106,7 @@ def _add_lines(g: Array, weight: Array, lines: Array, skipped: int, columns: Win
         for i in range(reach):
             _copy_rows(upstream, gathered[:, i], strip.start + skipped - i)
         y = product(size, channels, count, height, columns.count)
-        np.matmul(matrix, gathered.reshape(outputs * reach, -1), y.reshape(size * channels, -1))
+        np.matmul(matrix, _matrix(gathered, 2), _matrix(y, 2))
         for tap, summand in zip(taps, y.swapaxes(1, 2), strict=True):
             place = target[..., tap.elements]
             np.add(place, summand[..., tap.windows], place)
@@ -149,12 +147,12 @@ def _unrolled(x: Array, rows: Windows, columns: Windows) -> Iterator[tuple[Piece
         view = whole[images, ..., strip, :] if windows is None else windows(images, strip)
         # (channels, place in a column, place in a row, images, rows, columns)
         view = view.transpose(1, 2, 3, 0, 4, 5)
-        if terms == channels and len(view[0, 0, 0]) == 1 and view.flags.c_contiguous:
+        if terms == channels and view.shape[3] == 1 and view.flags.c_contiguous:
             matrix = view  # windows of one element: an image is its own matrix
         else:
             matrix = scratch(*view.shape)
             np.copyto(matrix, view)
-        yield (images, strip), matrix.reshape(terms, -1)
+        yield (images, strip), _matrix(matrix, 3)
 
 
 def _windows(x: Array, rows: Windows, columns: Windows) -> Array:
@@ -184,6 +182,11 @@ def _padded(x: Array, rows: Windows, columns: Windows) -> Callable[[slice, slice
         return _windows(space, strip_rows, columns)
 
     return windows
+
+
+def _matrix(x: Array, leading: int) -> Array:
+    """The array with so many leading axes, and all behind them, taken together."""
+    return x.reshape(prod(x.shape[:leading]), prod(x.shape[leading:]))
 
 
 def _copy_rows(source: Array, target: Array, first: int) -> None:

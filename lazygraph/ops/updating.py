@@ -15,7 +15,8 @@ from lazygraph.graph.spec import Shape, Spec
 from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
 from lazygraph.ops import infer, scatter
 from lazygraph.ops.arithmetic import add, multiply
-from lazygraph.ops.comparison import logical_or, maximum, minimum, where
+from lazygraph.ops.choice import maximum, minimum, where
+from lazygraph.ops.comparison import logical_or
 from lazygraph.ops.conversion import astype
 from lazygraph.ops.creation import arange
 from lazygraph.ops.gathering import (
@@ -28,7 +29,8 @@ from lazygraph.ops.gathering import (
     take,
 )
 from lazygraph.ops.indexing import Region, cut, index, locate
-from lazygraph.ops.layout import SLICE, Bounds, concat, permute_dims, reshape, strided_slice
+from lazygraph.ops.joining import concat
+from lazygraph.ops.layout import SLICE, Bounds, permute_dims, reshape, strided_slice
 from lazygraph.ops.rearranging import flip
 from lazygraph.ops.record import define
 from lazygraph.ops.sorting import argsort

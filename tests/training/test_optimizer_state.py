@@ -171,8 +171,16 @@ def test_a_state_names_all_that_is_needed(make: Make) -> None:
             {"state": {"w": {"step": 1, "exp_avg": np.ones(3), "exp_avg_sq": np.ones(1)}}},
             r"exp_avg_sq of w must be of \(3,\); got \(1,\)",
         ),
+        (
+            {"state": {"w": {"exp_avg": np.ones(3), "exp_avg_sq": np.ones(3)}}},
+            "step of w must not be negative; got nothing",
+        ),
+        (
+            {"state": {"w": {"step": -1, "exp_avg": np.ones(3), "exp_avg_sq": np.ones(3)}}},
+            "step of w must not be negative; got -1",
+        ),
     ],
-    ids=["algorithm", "rate", "names", "missing array", "shape that would broadcast"],
+    ids=["algorithm", "rate", "names", "missing array", "broadcast", "no step", "step"],
 )
 def test_a_state_that_does_not_fit_changes_nothing(
     change: dict[str, Any], message: str

@@ -153,6 +153,8 @@ class Optimizer(ABC):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state that `state_dict` gave; on an error nothing is changed.
 
+        Arrays are copied, and take the dtype that the optimizer gives them.
+
         Raises:
             ValueError: another algorithm, other names, arrays or shapes.
         """
@@ -175,7 +177,11 @@ class Optimizer(ABC):
                 got = np.shape(given[key]) if key in given else "nothing"
                 raise ValueError(f"{key} of {var.name} must be of {array.shape}; got {got}")
             arrays[key] = np.array(given[key], array.dtype)
-        return Slots(int(given["step"]), arrays)
+        step = int(given.get("step", -1))
+        if step < 0:
+            got = given.get("step", "nothing")
+            raise ValueError(f"step of {var.name} must not be negative; got {got}")
+        return Slots(step, arrays)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

@@ -30,7 +30,7 @@ class BoundRows:
         starts = range(0, group.rows, step)
         self._ranges = [slice(start, min(start + step, group.rows)) for start in starts]
         self._tables: list[list[Any]] = [[] for _ in self._ranges]
-        self._places: dict[tuple[Entry, Shape], int] = {}
+        self._places: dict[tuple[Entry, Shape, bool], int] = {}
         # (place, where the array stands in the program's table, its shape, whether it has rows)
         self._moving: list[tuple[int, int, Shape, bool]] = []
         self._calls: list[tuple[Callable[..., Any], Pick]] = []
@@ -48,10 +48,10 @@ class BoundRows:
         given = (1,) * (rank - entry.phantom.ndim) + entry.phantom.shape
         has_rows = math.prod(given[:count]) > 1
         shape = (self._group.rows, *given[count:]) if has_rows else given[count:]
-        found = self._places.get((entry, shape))
+        found = self._places.get((entry, shape, has_rows))
         if found is not None:
             return found
-        place = self._places[entry, shape] = len(self._places)
+        place = self._places[entry, shape, has_rows] = len(self._places)
         storage = entry.storage.place
         if storage in self._group.offsets:
             dtype, offset = entry.phantom.dtype, self._group.offsets[storage]

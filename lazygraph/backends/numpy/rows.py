@@ -84,7 +84,7 @@ class RowGroup:
             entry.storage.place
             for call in self.calls
             for entry in call.inputs
-            if not shows_rows(entry, self.axes)
+            if not shows_rows(entry, self.axes, call)
         }
 
     def is_worth_it(self) -> bool:
@@ -94,7 +94,7 @@ class RowGroup:
 
 def separable_axes(call: Call) -> Shape:
     """The lengths of the leading axes along which a call does the same for each index alone."""
-    shape = call.out.phantom.shape
+    shape: Shape = call.out.phantom.shape
     count = _own_axes(call, len(shape))
     for entry in call.inputs:
         count = min(count, _shared_axes(entry, shape, count))
@@ -105,7 +105,7 @@ def _own_axes(call: Call, rank: int) -> int:
     if call.kind is Kind.POINTWISE:
         return rank
     if call.kind is Kind.REDUCTION:
-        axes = call.named.get("axes", (call.named.get("axis", 0),))
+        axes: Shape = call.named.get("axes", (call.named.get("axis", 0),))
         return min([rank, *axes])
     return 0
 
@@ -178,16 +178,18 @@ def _joins(group: RowGroup, call: Call, axes: Shape) -> bool:
     if max(group.widest, call.out.phantom.nbytes) // math.prod(common) > BLOCK_BYTES:
         return False
     axes = tuple(common)
-    if not all(x.storage not in group.made or shows_rows(x, axes) for x in call.inputs):
+    if not all(x.storage not in group.made or shows_rows(x, axes, call) for x in call.inputs):
         return False
     group.add(call, axes)
     return True
 
 
-def shows_rows(entry: Entry, axes: Shape) -> bool:
-    """Whether an entry shows all of its storage, in order, under these leading axes."""
+def shows_rows(entry: Entry, axes: Shape, call: Call) -> bool:
+    """Whether an operand of a call shows all of its storage, in order, under leading axes."""
     whole = entry.phantom.nbytes == entry.storage.spec.nbytes
-    return entry.is_dense and whole and entry.phantom.shape[: len(axes)] == axes
+    if not (entry.is_dense and whole and entry.phantom.shape[: len(axes)] == axes):
+        return False
+    return entry.phantom.ndim == call.out.phantom.ndim  # a row beside rows has none of its own
 
 
 def _is_small(call: Call) -> bool:

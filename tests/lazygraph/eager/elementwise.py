@@ -233,4 +233,5 @@ FUNCTIONS.update(
     divide=divide,
     power=power,
     negative=negative,
+    greater=greater,
 )

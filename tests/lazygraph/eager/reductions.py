@@ -52,6 +52,7 @@ def _reduce(
         dtype=dtype,
         exact=exact,
         decide=None if decide is None else (lambda a: decide(a, axes)),
+        inner=True,
     )
 
 
@@ -198,6 +199,7 @@ def cumulative_sum(x: Any, *, axis: int) -> Value:
         lambda g, y, a: [np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)],
         _widened(x),
         exact=dyadic_sum,
+        inner=True,
     )
 
 
@@ -220,6 +222,7 @@ def softmax(x: Any, *, axis: int = -1) -> Value:
         lambda a: _shares(a, axis),
         lambda g, y, a: [y * (g - (g * y).sum(axis=axis, keepdims=True))],
         _floating(x),
+        inner=True,
     )
 
 
@@ -228,6 +231,7 @@ def log_softmax(x: Any, *, axis: int = -1) -> Value:
         lambda a: a - np.logaddexp.reduce(a, axis=axis, keepdims=True),
         lambda g, y, a: [g - np.exp(y) * g.sum(axis=axis, keepdims=True)],
         _floating(x),
+        inner=True,
     )
 
 
@@ -241,14 +245,14 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-
         scale = np.sqrt(a.var(-1, keepdims=True) + eps)
         return np.asarray((a - a.mean(-1, keepdims=True)) / scale)
 
-    y = record(forward, pull, _floating(x))
+    y = record(forward, pull, _floating(x), inner=True)
     y = y if weight is None else y * weight
     return y if bias is None else y + bias
 
 
 def matmul(x1: Any, x2: Any) -> Value:
     a, b = common(x1, x2)
-    return record(np.matmul, _matmul_pull, a, b)
+    return record(np.matmul, _matmul_pull, a, b, inner=True)
 
 
 def _matmul_pull(g: Array, y: Array, a: Array, b: Array) -> list[Array | None]:

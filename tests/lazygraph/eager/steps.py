@@ -8,7 +8,7 @@ import numpy as np
 
 from lazygraph.errors import GradientError
 from tests.lazygraph.eager.tape import gradients, history
-from tests.lazygraph.eager.values import Rejected, Value, allowed, disturbed
+from tests.lazygraph.eager.values import Rejected, Value, allowed, disturbed, tolerance
 from tests.lazygraph.eager.variables import Var
 from tests.lazygraph.exactness import Array
 
@@ -117,7 +117,6 @@ class TrainingLoop:
 
     def step(self, loss: Value, opt: Optimizer, weight: float = 1.0) -> Outcome:
         fresh = self._gradients(loss, opt)
-        loss.realize()
         sums = {i: list(pair) for i, pair in self.sums.items()}
         for i, pair in fresh.items():
             earlier = sums.get(i, [0.0, 0.0])
@@ -128,13 +127,14 @@ class TrainingLoop:
         if self.batches + 1 < self.accumulate:
             self.sums, self.weight, self.losses = sums, total, losses
             self.batches += 1
+            loss.realize()
             return Outcome(loss, None, opt.lr, self.global_step, False, False, missing)
         mean = {i: (a / total, b / total) for i, (a, b) in sums.items()}
-        norm, factors = self._clipping(mean)
+        norm, factors = self._clipping(mean, opt)
         clipped = {i: (a * factors[0], b * factors[1]) for i, (a, b) in mean.items()}
         opt.commit(opt.candidates(clipped))
         self.global_step += 1
-        reported = loss
+        reported = loss.realize()
         if self.accumulate > 1:
             reported = Value(losses[0] / total, losses[1] / total, loss.dtype)
         self._forget()
@@ -157,18 +157,20 @@ class TrainingLoop:
         return fresh
 
     def _clipping(
-        self, grads: dict[int, tuple[Array, Array]]
+        self, grads: dict[int, tuple[Array, Array]], opt: Optimizer
     ) -> tuple[Value | None, list[float]]:
         if self.max_norm is None:
             return None, [1.0, 1.0]
         norms = [
-            np.sqrt(sum(np.sum(pair[side] ** 2) for pair in grads.values())) for side in (0, 1)
+            np.asarray(np.sqrt(sum(np.sum(pair[side] ** 2) for pair in grads.values())))
+            for side in (0, 1)
         ]
         if abs(norms[0] - self.max_norm) < 1e-4:
             raise Rejected("on the verge of clipping")
-        factors = [min(1.0, self.max_norm / (n + 1e-6)) for n in norms]
-        coarse = "float32" if any(a is not b for a, b in grads.values()) else "float64"
-        return Value(norms[0], norms[1], coarse), factors
+        factors = [min(1.0, self.max_norm / float(n + 1e-6)) for n in norms]
+        found = Value(norms[0], norms[1], min(opt.params[i].dtype for i in grads))
+        tolerance(found)
+        return found, factors
 
 
 def _twins(x: Value) -> list[Any]:

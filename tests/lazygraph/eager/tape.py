@@ -32,17 +32,21 @@ def check_versions(order: Iterable[Value]) -> None:
             raise GradientError("two versions of a Var")
 
 
-def pulled_back(order: list[Value], arrays: Arrays, y: Value, u: Array) -> dict[Value, Array]:
+def pulled_back(
+    order: list[Value], arrays: Arrays, y: Value, u: Array, disturb: bool = False
+) -> dict[Value, Array]:
     """The gradient of `<u, y>` for each value, at any point of the tape."""
     total: dict[Value, Array] = {y: u}
     with np.errstate(all="ignore"):
         for node in reversed(order):
             if node.pull is None or node not in total:
                 continue
-            shares = node.pull(total[node], arrays[node], *[arrays[x] for x in node.parents])
+            g = disturbed(total[node], node.dtype) if disturb else total[node]
+            shares = node.pull(g, arrays[node], *[arrays[x] for x in node.parents])
             for x, share in zip(node.parents, shares, strict=True):
                 if share is not None and x.is_floating:
                     share = summed_to(np.asarray(share), x.shape)
+                    share = disturbed(share, x.dtype) if disturb else share
                     total[x] = total[x] + share if x in total else share
     return total
 
@@ -65,7 +69,7 @@ def gradients(y: Value, upstream: Value | None) -> dict[Value, Value]:
     clean = pulled_back(order, {x: x.clean for x in order}, y, u.clean)
     noisy = clean
     if not (all(x.is_exact for x in (*order, u)) and all(map(are_short, clean.values()))):
-        noisy = pulled_back(order, {x: x.noisy for x in order}, y, u.noisy)
+        noisy = pulled_back(order, {x: x.noisy for x in order}, y, u.noisy, disturb=True)
         noisy = {x: disturbed(g, x.dtype) for x, g in noisy.items()}
     return {x: Value(g, noisy[x], x.dtype) for x, g in clean.items()}
 

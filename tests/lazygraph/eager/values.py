@@ -71,6 +71,9 @@ class Operand:
     def __neg__(self) -> "Value":
         return _call("negative", self)
 
+    def __gt__(self, other: Any) -> "Value":
+        return _call("greater", self, other)
+
     def __getitem__(self, key: Any) -> "Value":
         return _call("getitem", self, key)
 
@@ -134,6 +137,9 @@ class Value(Operand):
     def numpy(self) -> "Value":
         return self.realize()
 
+    def backward(self, upstream: Any = None) -> Any:
+        return FUNCTIONS["backward"](self, upstream)
+
     def detach(self) -> "Value":
         """Without a gradient; if it is remembered, without a history too."""
         if self.realized and self.parents:
@@ -184,6 +190,7 @@ def record(
     dtype: str | None = None,
     exact: Callable[..., bool] = never,
     decide: Forward | None = None,
+    inner: bool = False,
 ) -> Value:
     """Compute a value, and keep how.
 
@@ -194,6 +201,7 @@ def record(
         dtype: of the result; that of the first operand by default.
         exact: whether it is free of rounding, given the result and the operands.
         decide: what the function decides by its operands: near a jump of it no program goes.
+        inner: whether it rounds on the way, as sums do, and not only its result.
     """
     dtype = dtype or operands[0].dtype
     xs = [x.clean for x in operands]
@@ -202,7 +210,8 @@ def record(
         if dtype in EPSILON:
             _check_size(y)
             if not (all(x.is_exact for x in operands) and exact(y, *xs)):
-                noisy = disturbed(np.asarray(forward(*[x.noisy for x in operands])), dtype)
+                zs = [disturbed(x.noisy, x.dtype) if inner else x.noisy for x in operands]
+                noisy = disturbed(np.asarray(forward(*zs)), dtype)
         elif decide is None:
             decide = forward
         if decide is not None:
@@ -214,6 +223,8 @@ def record(
 
 def disturbed(array: Array, dtype: str) -> Array:
     """The array after a rounding of every element, either way."""
+    if dtype not in EPSILON:
+        return array
     result: Array = array * (1.0 + EPSILON[dtype] * _dice.uniform(-1.0, 1.0, array.shape))
     return np.asarray(result)
 

@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from tests.lazygraph.eager.tape import copied, curvature, gradients, history
+from tests.lazygraph.eager.tape import check_versions, copied, curvature, gradients, history
 from tests.lazygraph.eager.values import (
+    FUNCTIONS,
     Operand,
     Value,
+    allowed,
     always,
     disturbed,
     leaf,
@@ -31,6 +33,7 @@ class Var(Operand):
     def _become(self, given: Value, dtype: str) -> None:
         exact = given.is_exact and _is_kept(given.clean, dtype)
         noisy = given.clean if exact else disturbed(given.noisy, dtype)
+        allowed(given.clean, noisy, dtype)
         self.value = Value(given.clean, noisy, dtype)
         self.value.owner = self
         self.version += 1
@@ -76,7 +79,10 @@ def promoted(a: str, b: str) -> str:
     """The dtype of two tensors together."""
     if _rank(a) != _rank(b):
         return max(a, b, key=_rank)
-    return np.promote_types(a, b).name
+    found = np.promote_types(a, b)
+    if found.kind == "f" and _rank(a) < 2:
+        raise ValueError("uint64 goes with no signed integer")
+    return found.name
 
 
 def common(*xs: Any, floating: bool = False) -> list[Value]:
@@ -136,6 +142,23 @@ def _in_graph(x: Any, y: Value) -> Value:
     return lift(x)
 
 
+class _Gradients:
+    """What `backward` gives."""
+
+    def __init__(self, y: Value, upstream: Any) -> None:
+        self._y, self._upstream = y, upstream
+        gradients(y, None if upstream is None else lift(upstream))
+
+    def __getitem__(self, x: Any) -> Value:
+        found: Value = grad(self._y, x, upstream=self._upstream)
+        return found
+
+    def __contains__(self, x: Any) -> bool:
+        return _in_graph(x, self._y) in gradients(self._y, None)
+
+
+FUNCTIONS.update(backward=_Gradients)
+
 # What programs call by these names, here and for tensors.
 
 
@@ -153,4 +176,5 @@ def bend(y: Value, x: Value, v: Value) -> Array:
     """The gradient of the gradient of `y` for `x` along `v`."""
     if x not in gradients(y, None):
         raise KeyError("the loss does not depend on it")
+    check_versions(history([y, v]))
     return curvature(y, x, v)

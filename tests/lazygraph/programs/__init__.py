@@ -1,0 +1,1 @@
+"""Random programs for the state machine, written line by line."""
