@@ -6,6 +6,7 @@ The last line is JSON. With 0 seconds nothing is timed: only losses are found. T
 bound to `CORES` of its cores, if their number is given.
 """
 
+import ctypes
 import gc
 import importlib
 import json
@@ -45,8 +46,11 @@ def _memory(what: str) -> float:
 
 
 def _forget_peak() -> None:
-    """From here on `VmHWM` is the peak of what follows."""
+    """From here on `VmHWM` is the peak of what follows; what was freed before is given back."""
     gc.collect()
+    give_back = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of the GNU C library
+    if give_back is not None:
+        give_back(0)
     forget = Path("/proc/self/clear_refs")
     if forget.exists():
         forget.write_text("5")

@@ -42,6 +42,16 @@ ENTROPIES: list[Options] = [
 REDUCTIONS = ("mean", "sum", "none")
 LABELS = [[3, 1, 0], [2, 2, -100]]
 LENGTH = 24  # steps of a schedule that are recorded
+CYCLES: list[Options] = [
+    {"max_lr": 1.0, "total_steps": LENGTH + 1},
+    {
+        "max_lr": 0.5,
+        "total_steps": LENGTH + 1,
+        "pct_start": 0.55,
+        "div_factor": 4.0,
+        "final_div_factor": 10.0,
+    },
+]
 STEPS = 10  # of AdamW on the network
 NETWORK: Options = {
     "channels": 2,
@@ -245,20 +255,7 @@ def figures() -> dict[str, list[dict[str, Any]]]:
         ("huber_loss", paired("huber_loss"), _with_reductions([{}, {"delta": 0.4}])),
         ("kl_divergence", kl_divergence, [{"reduction": "batchmean"}, {"reduction": "sum"}]),
         ("ExponentialLR", schedule("ExponentialLR"), [{"gamma": 0.8}]),
-        (
-            "OneCycleLR",
-            schedule("OneCycleLR"),
-            [
-                {"max_lr": 1.0, "total_steps": LENGTH + 1},
-                {
-                    "max_lr": 0.5,
-                    "total_steps": LENGTH + 1,
-                    "pct_start": 0.55,
-                    "div_factor": 4.0,
-                    "final_div_factor": 10.0,
-                },
-            ],
-        ),
+        ("OneCycleLR", schedule("OneCycleLR"), CYCLES),
         (
             "CosineAnnealingWarmRestarts",
             schedule("CosineAnnealingWarmRestarts"),

@@ -131,6 +131,22 @@ def place(line: Line) -> Place:
     return Place(code.co_filename, code.co_firstlineno, code.co_name)
 
 
+class Places:
+    """Formatted lines, each looked up in its code once, however many nodes it recorded."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[CodeType, Place]] = {}
+
+    def __getitem__(self, line: Line) -> Place:
+        if isinstance(line, Place):
+            return line
+        # Code compares by content, which is slow; the entry keeps the one of this id alive.
+        key = (id(line[0]), line[1])
+        if key not in self._known:
+            self._known[key] = (line[0], place(line))
+        return self._known[key][1]
+
+
 def describe(line: Line, with_text: bool = True) -> str:
     """`model.py:16 in forward:  hidden = tanh(x @ w1)`, for people."""
     at = place(line)

@@ -7,20 +7,21 @@ import numpy as np
 from lazygraph.graph.engine import OPS
 from lazygraph.graph.node import Node
 from lazygraph.graph.walk import postorder
-from lazygraph.source import place
+from lazygraph.source import Places
 
 
 def flatten(root: Node) -> list[tuple[Any, ...]]:
     """One row a node, inputs first; operands are positions in the list."""
     order = postorder([root])
     position = {node: i for i, node in enumerate(order)}
+    places = Places()
     return [
         (
             node.op.name,
             tuple(position[x] for x in node.inputs),
             node.params,
             node.spec,
-            place(node.source),
+            places[node.source],
             node.scope,
             node.value,
         )

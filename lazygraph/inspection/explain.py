@@ -10,11 +10,11 @@ import numpy as np
 from lazygraph.graph.node import Node
 from lazygraph.graph.spec import Spec
 from lazygraph.graph.walk import postorder
-from lazygraph.inspection.picture import Places, nodes_of
+from lazygraph.inspection.picture import nodes_of
 from lazygraph.inspection.structure import differences
 from lazygraph.plan import Plan, Scan, cache, cache_key, plan_for, scan
 from lazygraph.settings import Settings, current
-from lazygraph.source import describe
+from lazygraph.source import Places, describe
 
 _MOST_STEPS = 60  # printed; all are in the field
 

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import CodeType
 from typing import Any, NamedTuple
 
 from lazygraph.dtypes import DType
@@ -13,7 +12,7 @@ from lazygraph.graph.spec import Spec
 from lazygraph.graph.tensor import Tensor
 from lazygraph.graph.var import Var, VarIdentity
 from lazygraph.graph.walk import postorder
-from lazygraph.source import Line, Place, place
+from lazygraph.source import Place, Places
 
 _TINY = 4  # elements: a value up to this size is shown beside its node
 # What nobody can see, or would end a line: controls, separators, halves of characters.
@@ -64,22 +63,6 @@ class Picture(NamedTuple):
 
     rows: list[Row]
     targets: list[int]
-
-
-class Places:
-    """Formatted lines, each looked up in its code once, however many nodes it recorded."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, int], tuple[CodeType, Place]] = {}
-
-    def __getitem__(self, line: Line) -> Place:
-        if isinstance(line, Place):
-            return line
-        # Code compares by content, which is slow; the entry keeps the one of this id alive.
-        key = (id(line[0]), line[1])
-        if key not in self._known:
-            self._known[key] = (line[0], place(line))
-        return self._known[key][1]
 
 
 def picture_of(targets: Sequence[Any]) -> Picture:

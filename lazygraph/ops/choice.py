@@ -42,11 +42,13 @@ def _where_spec(condition: Spec, a: Spec, b: Spec) -> Spec:
 
 
 def _choose(condition: Any, a: Any, b: Any, out: Any) -> None:
-    """Pick bits, not values: ((a ^ b) & mask) ^ b, many times as fast as a masked copy."""
+    """Pick bits, not values: ((a ^ b) condition) ^ b, many times as fast as a masked copy."""
     bits = np.dtype(f"i{out.itemsize}")
-    mask = np.negative(np.asarray(condition).astype(bits))
-    a, b = a.view(bits), b.view(bits)
-    np.bitwise_xor(np.bitwise_and(np.bitwise_xor(a, b), mask), b, out.view(bits))
+    a, b, out = a.view(bits), b.view(bits), out.view(bits)
+    if b.size == 1 and not b.any():  # all bits are 0, so nothing remains to be mixed in
+        np.multiply(a, condition, out)
+    else:
+        np.bitwise_xor(np.multiply(np.bitwise_xor(a, b), condition, dtype=bits), b, out)
 
 
 WHERE = define(

@@ -15,7 +15,9 @@ Array = NDArray[Any]
 Piece = tuple[slice, slice]  # of the images, and of rows in them
 
 _SCRATCH = 256 * 1024  # elements of the operands of one product, so that they stay in the cache
-_FEW = 192  # columns of a product, below which BLAS is slow
+# Columns of a product, below which BLAS is slow. Smaller images are taken together; only then
+# can the batch that an image comes in decide the last bits of its result.
+_FEW = 192
 
 
 def convolve(x: Array, weight: Array, out: Array, rows: Windows, columns: Windows) -> None:

@@ -34,6 +34,11 @@ def samples(op: Op, rng: np.random.Generator) -> list[Sample]:
     return [Sample(tuple(rng.uniform(low, high, (3, 67)) for low, high in op.domain))]
 
 
+def takes_floats(op: Op) -> bool:
+    every = samples(op, np.random.default_rng(0))
+    return any(x.dtype.kind == "f" and x.size for sample in every for x in sample.inputs)
+
+
 def cast(sample: Sample, dtype: Any) -> Sample:
     """The sample with its floating operands in another dtype."""
     return Sample(

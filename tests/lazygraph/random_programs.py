@@ -21,7 +21,7 @@ class Program:
 
     def __init__(self, seed: int, length: int = 10) -> None:
         self.rng = np.random.default_rng(seed)
-        self.dtype = self.rng.choice([np.float32, np.float64])
+        self.dtype: Any = (np.float32, np.float64)[self.below(2)]
         self.leaves = [self.numbers(self.shape()) for _ in range(3)]
         self.moves: list[Move] = []
         self.values = [lg.asarray(x) for x in self.leaves]

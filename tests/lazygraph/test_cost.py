@@ -58,7 +58,8 @@ def test_data_vars_names_scalars_scopes_and_lines_are_not_in_the_key() -> None:
             )
 
     assert built(otherwise(lg.asarray(np.full((3, 2), 9, np.float32))).realize) == 0
-    assert_same_bits(otherwise(data()), np.tanh(data().numpy() @ w.numpy() * 2).sum(0) * -3.25)
+    wanted = lg.sum(lg.tanh((data() @ second).realize()) * -3.25, axis=0)
+    assert_same_bits(otherwise(data()), wanted)
 
 
 CHANGES: dict[str, Callable[[lg.Tensor], lg.Tensor]] = {
@@ -96,7 +97,8 @@ def test_a_remembered_view_that_lies_otherwise_has_a_plan_of_its_own() -> None:
     x = lg.asarray(np.arange(6.0).reshape(2, 3))
     y = lg.asarray(np.arange(6.0).reshape(3, 2))
     turned = y.T.realize()
-    assert [built((z * 2).realize) for z in (x, turned, x, y.T.realize())] == [1, 1, 0, 1]
+    again = y.T.realize()
+    assert [built((z * 2).realize) for z in (x, turned, x, again)] == [1, 1, 0, 0]
     assert (turned @ y).tolist() == (y.T @ y).tolist()
 
 

@@ -81,7 +81,7 @@ def test_nan_does_not_pass() -> None:
 def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(errors.GradientError, match="must give the same value twice"):
         lg.gradcheck(lambda x: x + lg.random.uniform((2,)), [[1.0, 2.0]])
-    with pytest.raises(errors.DTypeError, match="compute in float64 where .*; got float32"):
+    with pytest.raises(errors.DTypeError, match=r"compute in float64 where .*; got float32"):
         lg.gradcheck(lambda x: lg.astype(x, "float32"), [[1.0]])
     with pytest.raises(ValueError, match="mode must be 'directional' or 'coordinates'; got 'a"):
         lg.gradcheck(lg.exp, [[1.0]], mode="all")
@@ -104,9 +104,7 @@ def test_a_name_that_two_vars_have_finds_neither() -> None:
     w, other = lg.Var("w", [2.0]), lg.Var("w", [3.0])
     gradients = lg.sum(w * other).backward()
     assert "w" not in gradients
-    for look_up in (lambda: gradients["w"], lambda: gradients.get("w")):
-        with pytest.raises(
-            errors.GradientError, match="name must be that of one Var; got 'w', of 2"
-        ):
-            look_up()
+    for look_up in (gradients.__getitem__, gradients.get):
+        with pytest.raises(errors.GradientError, match="be that of one Var; got 'w', of 2"):
+            look_up("w")
     assert gradients[other].tolist() == [2.0]

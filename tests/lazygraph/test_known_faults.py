@@ -5,6 +5,7 @@ import gc
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,16 @@ FLOATS = pytest.mark.parametrize("dtype", [lg.float32, lg.float64], ids=str)
 @pytest.mark.parametrize("ids", [[1, 7], [[0], [7]]])
 def test_an_identifier_past_the_table_is_an_error_that_names_both(ids: Any) -> None:
     table = lg.zeros((3, 2))
-    for picked in (table[ids], lg.take(table, lg.asarray(ids), axis=0)):
+    looked_up: tuple[Callable[[], lg.Tensor], ...] = (
+        lambda: table[ids].realize(),
+        lambda: table[lg.asarray(ids)].realize(),
+        lambda: lg.take(table, lg.asarray(ids) + 0, axis=0).realize(),
+    )
+    for look_up in looked_up:
         with pytest.raises(IndexError) as caught:
-            picked.realize()
+            look_up()
         assert str(caught.value) == "index 7 is out of bounds for axis 0 with size 3"
-        assert "in take float32" in caught.value.__notes__[0]
-        assert "in test_an_identifier_past_the_table" in caught.value.__notes__[0]
+        assert "test_known_faults.py:" in caught.value.__notes__[0]
 
 
 def test_only_a_reduced_axis_must_not_be_empty() -> None:
@@ -191,9 +196,9 @@ def test_a_copied_var_goes_its_own_way_and_ties_stay_tied() -> None:
     model = {"embedding": w, "head": w}
     twin = copy.deepcopy(model)
     assert twin["embedding"] is twin["head"] is not w
-    w.assign([5.0, 5.0])
+    w.assign(np.array([5.0, 5.0]))
     assert twin["head"].numpy().tolist() == [1.0, 2.0]
-    twin["embedding"].assign([7.0, 7.0])
+    twin["embedding"].assign(np.array([7.0, 7.0]))
     assert (w.numpy().tolist(), twin["head"].numpy().tolist()) == ([5.0, 5.0], [7.0, 7.0])
     restored = pickle.loads(pickle.dumps(model))
     assert restored["embedding"] is restored["head"]

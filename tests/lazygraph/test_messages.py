@@ -104,7 +104,7 @@ SENTENCES: tuple[tuple[Callable[[], Any], type[Exception], str], ...] = (
     (
         lambda: lg.take(X23, X2, axis=0),
         errors.DTypeError,
-        "take: indices must be integers; got float32[2]",
+        "gather: indices must be integers; got float32[2]",
     ),
     (
         lambda: lg.take_along_axis(X23, lg.asarray([[0]]), axis=1),
@@ -148,17 +148,20 @@ def test_notes_name_file_line_function_and_text_of_the_user() -> None:
     ]
 
 
+def picking(x: lg.Tensor, ids: lg.Tensor) -> lg.Tensor:
+    return lg.sum(lg.take(x, ids))
+
+
 def test_an_error_of_a_step_names_the_line_that_recorded_it_in_a_derivative_too() -> None:
     x = lg.asarray([1.0, 2.0])
-    y = lg.sum(lg.take(x, lg.asarray([0, 5])))  # this line
-    line = f"test_messages.py:{y.node.inputs[0].source[0].co_firstlineno + 2} in "  # type: ignore[index, union-attr]
+    y = picking(x, lg.asarray([0, 4]) + 1)
+    line = picking.__code__.co_firstlineno + 1
     for asked in (y, y.backward()[x]):
         with pytest.raises(errors.BoundsError) as caught:
             asked.realize()
         assert str(caught.value) == "index 5 is out of bounds for axis 0 with size 2"
         (note,) = caught.value.__notes__
-        assert line in note
-        assert note.endswith("# this line")
+        assert f", recorded at test_messages.py:{line} in picking:  return lg.sum" in note
 
 
 def test_an_op_without_a_rule_is_named_with_its_line_when_a_gradient_is_asked_for() -> None:

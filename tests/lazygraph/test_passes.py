@@ -68,6 +68,9 @@ FIRES: dict[str, Build] = {
     "f(broadcast x) -> broadcast f(x), where f is pointwise": lambda x: lg.exp(
         lg.broadcast_to(x[:1], x.shape)
     ),
+    "f(x, broadcast y) -> f(x, y), where f is pointwise and x as large": lambda x: (
+        x * lg.broadcast_to(x[:1], x.shape)
+    ),
 }
 
 # Graphs that look like a rule's, where it would change a value or a dtype.
@@ -134,12 +137,9 @@ def test_a_rule_stays_away_where_it_would_be_wrong(name: str) -> None:
     assert_same_bits(build(x), node_by_node(build, x))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int8])
 @pytest.mark.parametrize("number", [0, 1, -1, 0.0, -0.0, 1.0])
 def test_arithmetic_with_a_scalar_is_that_of_numpy(dtype: Any, number: float) -> None:
-    x = specials(dtype)
-    if isinstance(number, float) and not x.dtype.is_floating:
-        x = x[:1]  # becomes float32 first
     builds: tuple[Build, ...] = (
         lambda x: x + number,
         lambda x: number + x,
@@ -149,9 +149,7 @@ def test_arithmetic_with_a_scalar_is_that_of_numpy(dtype: Any, number: float) ->
         lambda x: x / number,
     )
     for build in builds:
-        if dtype is np.uint8 and number == -1:
-            continue
-        assert_same_bits(build(x), node_by_node(build, x))
+        assert_same_bits(build(specials(dtype)), node_by_node(build, specials(dtype)))
 
 
 def test_a_product_that_promotes_still_promotes() -> None:
@@ -228,8 +226,7 @@ def test_equal_scalars_are_merged_as_long_as_they_are_equal() -> None:
     assert steps(graph(3.0, 3.0)).count("cos") == 1
     built = [plans_built(graph(*ab).realize) for ab in ((3, 3), (4, 5), (6, 6), (7, 8))]
     assert sum(built) <= 2
-    wanted = np.cos(np.float32([0.5, 2.0]) * 4) + np.cos(np.float32([0.5, 2.0]) * 5)
-    assert_same_bits(graph(4, 5), wanted)
+    assert_same_bits(graph(4, 5), np.cos(x.numpy() * 4) + np.cos(x.numpy() * 5))
     merged, apart = graph(6, 6), graph(6, 6)
     node_by_node(lambda _: apart, x)
     assert_same_bits(merged, apart)

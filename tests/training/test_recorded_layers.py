@@ -24,7 +24,7 @@ FOUND = json.loads(RECORD.read_text(encoding="utf-8"))
 Figures = dict[str, Any]
 
 
-def cases(name: str) -> Any:
+def cases(name: str) -> pytest.MarkDecorator:
     ids = [json.dumps(case["options"]) for case in FOUND[name]]
     return pytest.mark.parametrize("case", FOUND[name], ids=ids)
 

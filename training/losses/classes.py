@@ -149,11 +149,13 @@ def binary_cross_entropy_with_logits(
         >>> binary_cross_entropy_with_logits(logits, [0, 0], reduction="none").tolist()
         [200.0, 0.0]
     """
-    z, t = alike("binary_cross_entropy_with_logits", logits, targets)
+    z = as_tensor(logits)
     if not z.dtype.is_floating:
         message = f"binary_cross_entropy_with_logits: logits must be floating; got {z.dtype}"
         raise noted(errors.DTypeError(message), z)
+    wanted = lg.asarray(targets, dtype=z.dtype)
+    z, t = alike("binary_cross_entropy_with_logits", z, wanted)
     # Both choices take the same side at 0, so that their slopes add up to that of sigmoid.
     above = z > 0.0
-    least = lg.where(above, z, lg.zeros_like(z)) - z * lg.astype(t, z.dtype)
+    least = lg.where(above, z, lg.zeros_like(z)) - z * t
     return reduced(least + lg.softplus(lg.where(above, -z, z)), reduction)

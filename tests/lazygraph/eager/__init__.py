@@ -1,5 +1,6 @@
 """A model of lazygraph and of training: the same names, computed at once by NumPy."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,9 +17,16 @@ def _nothing(*_: Any, **__: Any) -> None:
     """What is asked of lazygraph and has no meaning where all is computed at once."""
 
 
-def _realize(*values: Value) -> None:
+def _realize(*values: Any) -> None:
     for value in values:
-        value.realize()
+        several = value if isinstance(value, list) else [value]
+        for each in several:
+            each.realize()
+
+
+def _together(*values: Any) -> Any:
+    _realize(*values)
+    return values[-1]
 
 
 lg = SimpleNamespace(
@@ -32,6 +40,12 @@ lg = SimpleNamespace(
     random=random,
     realize=_realize,
     set_verify=_nothing,
+    listing=_nothing,
+    explain=_nothing,
+    to_dot=_nothing,
+    to_json=_nothing,
+    scope=nullcontext,
+    no_realize=nullcontext,
 )
 training = SimpleNamespace(
     SGD=steps.SGD, AdamW=steps.AdamW, TrainingLoop=steps.TrainingLoop
@@ -56,4 +70,5 @@ NAMESPACE: dict[str, Any] = {
     "pickled": variables.pickled,
     "cloned": variables.cloned,
     "bend": variables.bend,
+    "together": _together,
 }

@@ -74,7 +74,7 @@ def _sigmoid(x: Array) -> Array:
     return np.asarray(np.exp(-np.logaddexp(0.0, -x)))
 
 
-tanh = _one(np.tanh, lambda x, y: 1.0 / np.cosh(x) ** 2)
+tanh = _one(np.tanh, lambda x, y: 1.0 - y**2)
 sin = _one(np.sin, lambda x, y: np.cos(x))
 cos = _one(np.cos, lambda x, y: -np.sin(x))
 tan = _one(np.tan, lambda x, y: 1.0 / np.cos(x) ** 2)
@@ -88,7 +88,7 @@ sqrt = _one(np.sqrt, lambda x, y: 0.5 * x**-0.5)
 rsqrt = _one(lambda x: x**-0.5, lambda x, y: -0.5 * x**-1.5)
 reciprocal = _one(lambda x: 1.0 / x, lambda x, y: -1.0 / x**2)
 erf = _one(_erf, lambda x, y: 2.0 / math.sqrt(math.pi) * np.exp(-(x**2)))
-sigmoid = _one(_sigmoid, lambda x, y: _sigmoid(x) * _sigmoid(-x))
+sigmoid = _one(_sigmoid, lambda x, y: y * (1.0 - y))
 softplus = _one(lambda x: np.logaddexp(0.0, x), lambda x, y: _sigmoid(x))
 silu = _one(lambda x: x * _sigmoid(x), lambda x, y: _sigmoid(x) * (1.0 + x * _sigmoid(-x)))
 sinh = _one(np.sinh, lambda x, y: np.cosh(x))

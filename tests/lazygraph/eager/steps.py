@@ -8,11 +8,12 @@ import numpy as np
 
 from lazygraph.errors import GradientError
 from tests.lazygraph.eager.tape import gradients, history
-from tests.lazygraph.eager.values import Rejected, Value, allowed, disturbed, tolerance
+from tests.lazygraph.eager.values import Rejected, Value, disturbed, tolerance
 from tests.lazygraph.eager.variables import Var
 from tests.lazygraph.exactness import Array
 
 Slots = dict[str, Any]
+Twins = dict[int, tuple[Array, Array]]  # clean and noisy, by the number of a parameter
 
 
 class Optimizer:
@@ -29,7 +30,7 @@ class Optimizer:
     def moved(self, p: Array, g: Array, slots: Slots) -> tuple[Array, Slots]:
         raise NotImplementedError
 
-    def candidates(self, grads: dict[int, tuple[Array, Array]]) -> dict[int, Any]:
+    def candidates(self, grads: Twins, grain: str) -> dict[int, Any]:
         """New twins of each parameter, with their new slots.
 
         Raises:
@@ -40,14 +41,14 @@ class Optimizer:
             var = self.params[i]
             p, first = self.moved(var.value.clean, clean, self.slots[i][0])
             q, second = self.moved(var.value.noisy, noisy, self.slots[i][1])
-            q = disturbed(q, var.dtype)
-            allowed(p, q, var.dtype)
-            found[i] = (p, q, (first, second))
+            value = Value(p, disturbed(q, var.dtype), var.dtype, grain=min(grain, var.dtype))
+            tolerance(value)
+            found[i] = (value, (first, second))
         return found
 
     def commit(self, found: dict[int, Any]) -> None:
-        for i, (p, q, slots) in found.items():
-            self.params[i].replace(p, q)
+        for i, (value, slots) in found.items():
+            self.params[i].replace(value)
             self.slots[i] = slots
 
 
@@ -114,9 +115,12 @@ class TrainingLoop:
     def _forget(self) -> None:
         self.sums: dict[int, list[Any]] = {}
         self.batches, self.weight, self.losses = 0, 0.0, [0.0, 0.0]
+        self.grain = "float64"
 
-    def step(self, loss: Value, opt: Optimizer, weight: float = 1.0) -> Outcome:
-        fresh = self._gradients(loss, opt)
+    def step(
+        self, loss: Value, opt: Optimizer, weight: float = 1.0, also: Sequence[Value] = ()
+    ) -> Outcome:
+        fresh = self._gradients(loss, opt, also)
         sums = {i: list(pair) for i, pair in self.sums.items()}
         for i, pair in fresh.items():
             earlier = sums.get(i, [0.0, 0.0])
@@ -126,24 +130,27 @@ class TrainingLoop:
         missing = tuple(v.name for i, v in enumerate(opt.params) if i not in sums)
         if self.batches + 1 < self.accumulate:
             self.sums, self.weight, self.losses = sums, total, losses
+            self.grain = min(self.grain, loss.grain)
             self.batches += 1
-            loss.realize()
+            _remember([loss, *also])
             return Outcome(loss, None, opt.lr, self.global_step, False, False, missing)
         mean = {i: (a / total, b / total) for i, (a, b) in sums.items()}
-        norm, factors = self._clipping(mean, opt)
+        grain = min(self.grain, loss.grain, *(var.value.grain for var in opt.params))
+        reported = loss if self.accumulate == 1 else _measured(losses, total, grain)
+        norm, factors = self._clipping(mean, grain)
         clipped = {i: (a * factors[0], b * factors[1]) for i, (a, b) in mean.items()}
-        opt.commit(opt.candidates(clipped))
+        opt.commit(opt.candidates(clipped, grain))
         self.global_step += 1
-        reported = loss.realize()
-        if self.accumulate > 1:
-            reported = Value(losses[0] / total, losses[1] / total, loss.dtype)
+        _remember([loss, *also])
         self._forget()
         limit = self.max_norm
         over = norm is not None and limit is not None and bool(norm.clean > limit)
         return Outcome(reported, norm, opt.lr, self.global_step, True, over, missing)
 
-    def _gradients(self, loss: Value, opt: Optimizer) -> dict[int, tuple[Array, Array]]:
-        for x in history([loss]):
+    def _gradients(
+        self, loss: Value, opt: Optimizer, also: Sequence[Value]
+    ) -> Twins:
+        for x in history([loss, *also]):
             if x.owner in opt.params and x is not x.owner.value:
                 raise GradientError("an outdated version")
         found = gradients(loss, None)
@@ -156,21 +163,28 @@ class TrainingLoop:
             raise GradientError("no parameter is reached")
         return fresh
 
-    def _clipping(
-        self, grads: dict[int, tuple[Array, Array]], opt: Optimizer
-    ) -> tuple[Value | None, list[float]]:
+    def _clipping(self, grads: Twins, grain: str) -> tuple[Value | None, list[float]]:
         if self.max_norm is None:
             return None, [1.0, 1.0]
         norms = [
-            np.asarray(np.sqrt(sum(np.sum(pair[side] ** 2) for pair in grads.values())))
-            for side in (0, 1)
+            np.sqrt(sum(np.sum(pair[side] ** 2) for pair in grads.values())) for side in (0, 1)
         ]
-        if abs(norms[0] - self.max_norm) < 1e-4:
+        if abs(norms[0] - self.max_norm) < 1e-3:
             raise Rejected("on the verge of clipping")
         factors = [min(1.0, self.max_norm / float(n + 1e-6)) for n in norms]
-        found = Value(norms[0], norms[1], min(opt.params[i].dtype for i in grads))
-        tolerance(found)
-        return found, factors
+        return _measured(norms, 1.0, grain), factors
+
+
+def _measured(twins: Sequence[Any], divisor: float, grain: str) -> Value:
+    """A number that a step reports."""
+    found = Value(*(np.asarray(x / divisor) for x in twins), "float64", grain=grain)
+    tolerance(found)
+    return found
+
+
+def _remember(values: Sequence[Value]) -> None:
+    for value in values:
+        value.realize()
 
 
 def _twins(x: Value) -> list[Any]:

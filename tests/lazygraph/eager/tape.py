@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from lazygraph.errors import GradientError
-from tests.lazygraph.eager.values import Rejected, Value, are_short, disturbed, leaf
+from tests.lazygraph.eager.values import Rejected, Value, are_short, coarsest, disturbed, leaf
 from tests.lazygraph.exactness import Array
 
 Arrays = Mapping[Value, Array]
@@ -71,10 +71,11 @@ def gradients(y: Value, upstream: Value | None) -> dict[Value, Value]:
     if not (all(x.is_exact for x in (*order, u)) and all(map(are_short, clean.values()))):
         noisy = pulled_back(order, {x: x.noisy for x in order}, y, u.noisy, disturb=True)
         noisy = {x: disturbed(g, x.dtype) for x, g in noisy.items()}
-    return {x: Value(g, noisy[x], x.dtype) for x, g in clean.items()}
+    grain = coarsest(y.dtype, [*order, u])
+    return {x: Value(g, noisy[x], x.dtype, grain=grain) for x, g in clean.items()}
 
 
-def curvature(y: Value, x: Value, v: Value) -> Array:
+def curvature(y: Value, x: Value, v: Array) -> Array:
     """The gradient for `x` of `<v, gradient of y for x>`, by differences of first gradients.
 
     Raises:
@@ -89,7 +90,7 @@ def curvature(y: Value, x: Value, v: Value) -> Array:
                 at = [arrays[parent] for parent in node.parents]
                 arrays[node] = np.asarray(node.forward(*at)) if node.forward else node.clean
                 if node is x:
-                    arrays[node] = node.clean + step * v.clean
+                    arrays[node] = node.clean + step * v
         return pulled_back(order, arrays, y, np.ones(y.shape))[x]
 
     def central(step: float) -> Array:
@@ -109,7 +110,7 @@ def copied(root: Value) -> Value:
     owners: dict[Any, object] = {None: None}
     for x in history([root]):
         parents = [twins[p] for p in x.parents]
-        twin = twins[x] = Value(x.clean, x.noisy, x.dtype, parents, x.forward, x.pull)
+        twin = twins[x] = Value(x.clean, x.noisy, x.dtype, parents, x.forward, x.pull, x.grain)
         twin.realized = x.realized
         twin.owner = owners.setdefault(x.owner, object())
     return twins[root]

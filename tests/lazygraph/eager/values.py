@@ -1,7 +1,7 @@
 """Eager values with a tape, in NumPy: a model of tensors that shares no code with them."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,10 @@ Forward = Callable[..., Array]
 Pull = Callable[..., list[Array | None]]
 
 EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52}
-# How far values may be off, in units of the rounding that the disturbed twin suffered, and how
-# far at most, in units of the largest element: what would need more is not computed with.
+# The disturbances of the twin, so much larger than roundings that these do not drown them.
+SHAKE = {"float32": 8.0, "float64": 4096.0}
+# How far values may be off, in roundings that the twin would have suffered, and how far at
+# most, in units of the largest element: what would need more is not computed with.
 AMPLE = {"float32": 60.0, "float64": 400.0}
 LOOSEST = {"float32": 2e-3, "float64": 1e-9}
 LARGEST = 1e4
@@ -98,9 +100,11 @@ class Value(Operand):
         parents: Sequence["Value"] = (),
         forward: Forward | None = None,
         pull: Pull | None = None,
+        grain: str | None = None,
     ) -> None:
         self.clean, self.noisy, self.dtype = clean, noisy, dtype
         self.parents, self.forward, self.pull = tuple(parents), forward, pull
+        self.grain = grain or dtype  # the coarsest of the dtypes that it was rounded to
         self.born = next(_births)
         self.owner: Any = None  # of whom it is a version, if of anybody
         self.realized = not parents
@@ -143,7 +147,7 @@ class Value(Operand):
     def detach(self) -> "Value":
         """Without a gradient; if it is remembered, without a history too."""
         if self.realized and self.parents:
-            return Value(self.clean, self.noisy, self.dtype)
+            return Value(self.clean, self.noisy, self.dtype, grain=self.grain)
         return record(lambda a: a, lambda g, y, a: [None], self, exact=always)
 
 
@@ -216,17 +220,23 @@ def record(
             decide = forward
         if decide is not None:
             _check_decision(decide, operands)
-    found = Value(y, noisy, dtype, operands, forward, pull)
+    found = Value(y, noisy, dtype, operands, forward, pull, coarsest(dtype, operands))
     tolerance(found)
     return found
 
 
+def coarsest(dtype: str, operands: Iterable[Value]) -> str:
+    """The coarsest of dtypes to which something was rounded: of floats, the shortest."""
+    return min([dtype, *(x.grain for x in operands if x.is_floating and not x.is_exact)])
+
+
 def disturbed(array: Array, dtype: str) -> Array:
-    """The array after a rounding of every element, either way."""
+    """The array with every element moved a little, either way."""
     if dtype not in EPSILON:
         return array
-    result: Array = array * (1.0 + EPSILON[dtype] * _dice.uniform(-1.0, 1.0, array.shape))
-    return np.asarray(result)
+    signs = _dice.integers(0, 2, array.shape) * 2.0 - 1.0
+    sizes = _dice.uniform(0.5, 1.0, array.shape)
+    return np.asarray(array * (1.0 + SHAKE[dtype] * EPSILON[dtype] * signs * sizes))
 
 
 def _check_size(y: Array) -> None:
@@ -238,7 +248,7 @@ def _check_decision(decide: Forward, operands: Sequence[Value]) -> None:
     if all(x.is_exact for x in operands):
         return
     wanted = decide(*[x.clean for x in operands])
-    for far in (1e4, -1e4):
+    for far in (10.0, -10.0):
         moved = [x.clean if x.is_exact else _away(x, far) for x in operands]
         if not np.array_equal(decide(*moved), wanted):
             raise Rejected("a jump is near")
@@ -248,7 +258,7 @@ def _away(x: Value, far: float) -> Array:
     return np.asarray(x.clean + far * (x.noisy - x.clean))
 
 
-def allowed(clean: Array, noisy: Array, dtype: str) -> float:
+def allowed(clean: Array, noisy: Array, grain: str) -> float:
     """How far any element of a tensor may be off, given what rounding did to the twin.
 
     Raises:
@@ -257,12 +267,13 @@ def allowed(clean: Array, noisy: Array, dtype: str) -> float:
     if clean is noisy or not clean.size:
         return 0.0
     largest = float(np.abs(clean).max())
-    off = AMPLE[dtype] * float(np.abs(noisy - clean).max()) + 16.0 * EPSILON[dtype] * largest
-    if not off <= LOOSEST[dtype] * largest:
+    rounding = float(np.abs(noisy - clean).max()) / SHAKE[grain] + EPSILON[grain] * largest
+    off = AMPLE[grain] * rounding
+    if not off <= LOOSEST[grain] * largest:
         raise Rejected("rounding decides")
     return off
 
 
 def tolerance(x: Value) -> float:
     """How far any element of the tensor may be off; see `allowed`."""
-    return allowed(x.clean, x.noisy, x.dtype) if x.is_floating else 0.0
+    return allowed(x.clean, x.noisy, x.grain) if x.is_floating else 0.0

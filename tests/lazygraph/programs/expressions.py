@@ -99,7 +99,7 @@ def where(w: Writer) -> str:
 
 
 def clip(w: Writer) -> str:
-    low, high = w.pick(("-1.0", "None", "0")), w.pick(("0.5", "None", "1"))
+    low, high = w.pick(("-1.0", "None", "0")), w.pick(("0.5", "2", "1"))
     return f"lg.clip({w.operand()}, {low}, {high})"
 
 

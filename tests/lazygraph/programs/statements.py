@@ -9,11 +9,12 @@ from tests.lazygraph.eager.tape import history
 from tests.lazygraph.eager.values import Value
 from tests.lazygraph.eager.variables import Var
 from tests.lazygraph.machine import Machine
-from tests.lazygraph.programs.expressions import EXPRESSIONS
+from tests.lazygraph.programs.expressions import EXPRESSIONS, masked
 from tests.lazygraph.programs.writer import NothingFits, Writer, is_floating
 
 SHAPES = ((), (1,), (3,), (4,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 1), (2, 2, 3), (4, 1, 2))
 DTYPES = ("float64",) * 6 + ("float32",) * 3 + ("int64", "int32", "uint8", "bool")
+INSIDE = ("with lg.no_realize(): ", 'with lg.scope("part"): ')
 LENGTH = 34  # lines of a program, about
 
 
@@ -21,7 +22,8 @@ def build(w: Writer) -> str:
     forms, weights = zip(*EXPRESSIONS.items(), strict=True)
     (form,) = w.rng.choices(forms, weights)
     expression: str = form(w)
-    return f"{w.new()} = {expression}"
+    inside = w.pick(INSIDE) if w.chance(0.06) and form is not masked else ""
+    return f"{inside}{w.new()} = {expression}"
 
 
 def given(w: Writer) -> str:
@@ -74,6 +76,11 @@ def drop(w: Writer) -> str:
     return f"del {w.pick(w.tensors(lambda x: True, variables=False))}"
 
 
+def look(w: Writer) -> str:
+    name = w.pick(w.tensors(lambda x: True, variables=False))
+    return f"{w.new('x')} = lg.{w.pick(('listing', 'explain', 'to_dot', 'to_json'))}({name})"
+
+
 def verify(w: Writer) -> str:
     return f"lg.set_verify({w.chance(0.5)})"
 
@@ -104,18 +111,20 @@ def gradient(w: Writer) -> str:
         ways = w.pick((', missing="zero"', ""))
     if len(wanted) == 1 and not ways and w.chance(0.4):
         argument = upstream.removeprefix(", upstream=")
-        return f"{w.new()} = {y}.backward({argument})[{wanted[0]}].detach()"
+        slope = f"{y}.backward({argument})[{wanted[0]}]"
+        use = w.pick(("{}", "{} * 0.5", "lg.tanh({})", f"{{}} + {wanted[0]}"))
+        return f"{w.new()} = together({use.format(slope)}).detach()"
     names = ", ".join(w.new() for _ in wanted)
     asked = f"lg.grad({y}, [{', '.join(wanted)}]{upstream}{ways})"
-    return f"{names}, = [g.detach() for g in {asked}]"
+    with_y = w.pick(("", f"{y}, "))
+    return f"{names}, = [g.detach() for g in together({with_y}{asked})]"
 
 
 def second_gradient(w: Writer) -> str:
     y = w.pick(w.tensors(lambda x: x.dtype == "float64" and x.shape == (), False))
     names = [n for n in _roots(w, y) if n.startswith("t") and w.value(n).dtype == "float64"]
     x = w.pick(names)
-    v = w.tensor(lambda v: v.dtype == "float64" and v.shape == w.value(x).shape)
-    return f"{w.new('h')} = bend({y}, {x}, {v}.detach())" if v[0] == "t" else f"{v}.tensor()"
+    return f"{w.new('h')} = bend({y}, {x}, {w.data(w.value(x).shape, 'float64')})"
 
 
 def loss(w: Writer) -> str:
@@ -158,8 +167,9 @@ def step(w: Writer) -> str:
     losses = w.tensors(reaches, variables=False)
     if w.chance(0.05):
         losses = w.tensors(lambda x: x.is_floating and x.size == 1, variables=False)
-    weight = w.pick(("", ", weight=3.0"))
-    return f"{w.new('r')} = l{name[1:]}.step({w.pick(losses)}, {name}{weight})"
+    more = w.pick(("", "", ", weight=3.0", f", also=[{w.tensor(lambda x: True)}]"))
+    more = more if "=[w" not in more else ""
+    return f"{w.new('r')} = l{name[1:]}.step({w.pick(losses)}, {name}{more})"
 
 
 def rate(w: Writer) -> str:
@@ -178,6 +188,7 @@ STATEMENTS: dict[Callable[[Writer], str], int] = {
     clone: 4,
     drop: 7,
     verify: 2,
+    look: 1,
     gradient: 12,
     second_gradient: 3,
     loss: 4,
