@@ -63,7 +63,7 @@ def record(text: str, seed: int) -> dict[str, Any]:
             group["lr"] = run.rate(step)
         loss = loss_of(w, *data.batch(step))
         opt.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(list(w.values()), run.CLIP)
         opt.step()
         if step + 1 in run.SHOWN:

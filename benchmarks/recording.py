@@ -1,4 +1,4 @@
-"""What laziness costs: recording a node, and finding the plan of a graph that was seen before."""
+"""What laziness costs: recording a node, and finding the plan of a graph seen before."""
 
 import timeit
 from collections.abc import Callable

@@ -2,9 +2,9 @@
 
     python -m benchmarks.shakespeare TEXT [SEED ...]
 
-Four layers, four heads, 128 wide, blocks of 64 characters, batches of 12, no dropout, no bias, 2000
-steps of AdamW from 1e-3 to 1e-4. The recorded figures are of PyTorch from the same weights on the
-same batches; `record_shakespeare.py` made them.
+Four layers, four heads, 128 wide, blocks of 64 characters, batches of 12, no dropout, no bias,
+2000 steps of AdamW from 1e-3 to 1e-4. The recorded figures are of PyTorch from the same weights
+on the same batches; `record_shakespeare.py` made them.
 """
 
 import json
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-import lazygraph as lg
 import training
 from training.data import TextBatches
 from training.text import CharacterVocabulary, read_text
@@ -23,7 +22,7 @@ RECORDED = Path(__file__).parent / "recorded" / "shakespeare.json"
 SEEDS = (1, 2, 3)
 STEPS, WARMUP, BATCH, BLOCK = 2000, 100, 12, 64
 RATE, LEAST_RATE, BETAS, DECAY, CLIP = 1e-3, 1e-4, (0.9, 0.99), 0.1, 1.0
-SIZES = {"block_size": BLOCK, "n_layer": 4, "n_head": 4, "n_embd": 128}
+SIZES: dict[str, Any] = {"block_size": BLOCK, "n_layer": 4, "n_head": 4, "n_embd": 128}
 SHOWN = (1, 10, 100, 500, 1000, 1500, 2000)
 
 

@@ -201,7 +201,7 @@ def _close(found: Any, wanted: Any, dtype: Any) -> bool:
     return array.shape == np.shape(wanted) and np.allclose(array, wanted, rtol=rtol, atol=rtol)
 
 
-def _check(case: Case, see: See, dtype: Any, factor: float, rows: int | None) -> None:
+def assert_as_told(case: Case, see: See, dtype: Any, factor: float, rows: int | None) -> None:
     def laid(x: Any) -> Array:
         return np.asarray(x, dtype.dtype) if rows is None else np.stack([np.asarray(x)] * rows)
 
@@ -222,9 +222,9 @@ def _check(case: Case, see: See, dtype: Any, factor: float, rows: int | None) ->
 @pytest.mark.parametrize("see", [_lazy, _realized], ids=["lazy", "realized early"])
 @pytest.mark.parametrize("dtype", [lg.float32, lg.float64], ids=str)
 @pytest.mark.parametrize("name", CASES)
-def test_case(name: str, dtype: Any, see: See) -> None:
+def test_a_reported_fault_is_not_ours(name: str, dtype: Any, see: See) -> None:
     for factor in (1.0, -2.5, 0.0):
-        _check(CASES[name], see, dtype, factor, None)
+        assert_as_told(CASES[name], see, dtype, factor, None)
         if CASES[name].repeats:
-            _check(CASES[name], see, dtype, factor, 1)
-            _check(CASES[name], see, dtype, factor, 3)
+            assert_as_told(CASES[name], see, dtype, factor, 1)
+            assert_as_told(CASES[name], see, dtype, factor, 3)

@@ -66,7 +66,7 @@ def test_gradients_of_one_element_add_up() -> None:
     assert lg.sum(weights * y).backward()[x].tolist() == [2.0, 0.0, 8.0]
 
 
-def refused(index: int, axis: int, size: int, rule: str = "") -> Any:
+def assert_refused(index: int, axis: int, size: int, rule: str = "") -> Any:
     message = f"index {index} is out of bounds for axis {axis} with size {size}{rule}"
     return pytest.raises(errors.BoundsError, match=f"^{message}(\n|$)")
 
@@ -75,27 +75,27 @@ def test_a_known_index_outside_is_refused_at_its_line() -> None:
     # Case K14a.
     table = lg.zeros((3, 2))
     for key in ([1, 7], np.array([1, 7]), 7, (7,), ([0, 7], 1)):
-        with refused(7, axis=0, size=3) as caught:
+        with assert_refused(7, axis=0, size=3) as caught:
             table[key]
         assert caught.value.__notes__[0].startswith("  float32[3, 2] built at test_indexing.py")
-    with refused(-3, axis=1, size=2):
+    with assert_refused(-3, axis=1, size=2):
         table[:, [0, -3]]
 
 
 def test_a_computed_index_outside_is_refused_when_it_is_computed() -> None:
     ids = lg.asarray([0, 6]) + 1
     rows = lg.zeros((3, 2))[ids]
-    with refused(7, axis=0, size=3):
+    with assert_refused(7, axis=0, size=3):
         rows.realize()
     both = lg.zeros((3, 4))[lg.asarray([0, 1]), lg.asarray([[4], [0]])]
-    with refused(4, axis=1, size=4):
+    with assert_refused(4, axis=1, size=4):
         both.realize()
 
 
 def test_a_gradient_checks_bounds_even_if_the_value_is_never_computed() -> None:
     x = lg.zeros((3,))
     gradient = lg.sum(x[lg.asarray([3]) + 0]).backward()[x]
-    with refused(3, axis=0, size=3):
+    with assert_refused(3, axis=0, size=3):
         gradient.realize()
 
 
@@ -107,7 +107,7 @@ def test_where_negative_indices_are_refused_the_message_names_them() -> None:
         lg.take_along_axis(x, np.array([[0, -1]]), axis=0, wrap=False),
     ):
         for wanted in (y, y.backward(lg.ones_like(y))[x]):
-            with refused(-1, axis=0, size=2, rule=", where none may be negative"):
+            with assert_refused(-1, axis=0, size=2, rule=", where none may be negative"):
                 wanted.realize()
 
 

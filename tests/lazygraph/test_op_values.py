@@ -101,7 +101,7 @@ def _reduced(reduce: Callable[[list[Any]], Any]) -> Callable[..., Array]:
 def _product(a: Array, b: Array) -> Array:
     rows = a if a.ndim > 1 else a[np.newaxis]
     columns = b if b.ndim > 1 else b[:, np.newaxis]
-    y = np.sum(rows[..., :, :, np.newaxis] * columns[..., np.newaxis, :, :], axis=-2)
+    y: Array = np.sum(rows[..., :, :, np.newaxis] * columns[..., np.newaxis, :, :], axis=-2)
     y = y if a.ndim > 1 else y[..., 0, :]
     return y if b.ndim > 1 else y[..., 0]
 
@@ -173,10 +173,11 @@ def test_a_gather_and_its_transpose_go_to_the_named_places(
         ids = rng.integers(-x.shape[axis], x.shape[axis], (2, 6))
         tensor = lg.asarray(x)
         y = lg.take(tensor, ids, axis=axis)
-        assert np.array_equal(y.numpy(), x[(slice(None),) * axis + (ids,)])
+        places: Any = (slice(None),) * axis + (ids,)
+        assert np.array_equal(y.numpy(), x[places])
         u = rng.standard_normal(y.shape)
         wanted = np.zeros(x.shape)
-        np.add.at(wanted, (slice(None),) * axis + (ids,), u)
+        np.add.at(wanted, places, u)
         found = y.backward(lg.asarray(u, dtype=y.dtype))[tensor]
         assert np.allclose(found.numpy(), wanted, rtol=1e-5 if dtype is np.float32 else 1e-14)
 
