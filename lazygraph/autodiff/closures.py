@@ -65,7 +65,7 @@ def recipe_of(function: Callable[..., Any]) -> tuple[Recipe, list[Tensor]]:
 
     Everything else that it closes over is compared by value if that cannot change: numbers,
     texts, dtypes, tuples, frozen dataclasses, functions. A Var counts as its present leaf.
-    Names of its module that it uses count as what it closes over, but are looked up anew.
+    Names of its module that it uses count as what it closes over.
 
     Example:
         >>> import lazygraph as lg
@@ -126,12 +126,13 @@ class _Reader:
         code, scope = value.__code__, value.__globals__
         cells = zip(code.co_freevars, value.__closure__ or (), strict=True)
         keywords = (value.__kwdefaults__ or {}).items()
+        names = _global_names(code) if scope is self._scope else ()
         part = _Function(
             code,
             tuple([self._cell(cell, free) for free, cell in cells]),
             self.read(value.__defaults__, name),
             tuple([(key, self.read(default, key)) for key, default in keywords]),
-            tuple([(n, self.read(scope[n], n)) for n in _global_names(code) if n in scope]),
+            tuple([(n, self.read(scope[n], n)) for n in names if n in scope]),
             scope,
         )
         self._open.pop()
@@ -139,9 +140,10 @@ class _Reader:
 
     def _cell(self, cell: CellType, name: str) -> "_Part | None":
         try:
-            return self.read(cell.cell_contents, name)
+            contents = cell.cell_contents
         except ValueError:  # a variable that has no value yet
             return None
+        return self.read(contents, name)
 
 
 @lru_cache(maxsize=1024)
@@ -160,6 +162,8 @@ class _Slot:
 
     number: int
 
+    has_tensors = True
+
     def build(self, tensors: Sequence[Tensor]) -> Any:
         return tensors[self.number]
 
@@ -171,6 +175,7 @@ class _Given:
     kind: type
     key: Hashable
     value: Any = field(compare=False)
+    has_tensors = False
 
     def build(self, tensors: Sequence[Tensor]) -> Any:
         return self.value
@@ -181,6 +186,7 @@ class _Unsure:
     """A value that may change, equal to nothing else."""
 
     value: Any
+    has_tensors = False
 
     def build(self, tensors: Sequence[Tensor]) -> Any:
         return self.value
@@ -192,6 +198,10 @@ class _Tuple:
 
     items: "tuple[_Part, ...]"
 
+    @property
+    def has_tensors(self) -> bool:
+        return any(item.has_tensors for item in self.items)
+
     def build(self, tensors: Sequence[Tensor]) -> Any:
         return tuple([item.build(tensors) for item in self.items])
 
@@ -202,6 +212,10 @@ class _Method:
 
     function: "_Part"
     owner: "_Part"
+
+    @property
+    def has_tensors(self) -> bool:
+        return self.function.has_tensors or self.owner.has_tensors
 
     def build(self, tensors: Sequence[Tensor]) -> Any:
         return MethodType(self.function.build(tensors), self.owner.build(tensors))
@@ -218,11 +232,20 @@ class _Function:
     names: "tuple[tuple[str, _Part], ...]"
     scope: dict[str, Any] = field(compare=False)
 
+    @property
+    def has_tensors(self) -> bool:
+        named = [part for _, part in (*self.keywords, *self.names)]
+        parts = (*self.cells, self.defaults, *named)
+        return any(part is not None and part.has_tensors for part in parts)
+
     def build(self, tensors: Sequence[Tensor]) -> Any:
         cells = [CellType() if x is None else CellType(x.build(tensors)) for x in self.cells]
         defaults = self.defaults.build(tensors)
+        # A tensor of the module may have been replaced since.
+        own = {name: part.build(tensors) for name, part in self.names if part.has_tensors}
+        scope = {**self.scope, **own} if own else self.scope
         name = self.code.co_name
-        function = FunctionType(self.code, self.scope, name, defaults, tuple(cells))
+        function = FunctionType(self.code, scope, name, defaults, tuple(cells))
         function.__kwdefaults__ = {key: part.build(tensors) for key, part in self.keywords}
         return function
 

@@ -4,6 +4,7 @@ import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, overload
+from weakref import WeakSet
 
 import numpy as np
 
@@ -83,8 +84,6 @@ def custom_gradient(
 
 
 def _recorded(function: Forward) -> Callable[..., Tensor]:
-    reported: list[bool] = []
-
     @functools.wraps(function)
     def recorded(*args: Any, **options: Any) -> Tensor:
         given = [as_tensor(x) if isinstance(x, _TENSORS) else x for x in args]
@@ -96,8 +95,7 @@ def _recorded(function: Forward) -> Callable[..., Tensor]:
         value, pullback = _checked(function, function(*given, **options))
         _check_sources(function, value, inputs)
         recipe, tensors = recipe_of(pullback)
-        if recipe.unsure and not reported:
-            reported.append(True)
+        if recipe.unsure:
             _report(function, recipe)
         return apply(CUSTOM, value, *inputs, *tensors, params=(recipe,))
 
@@ -131,7 +129,14 @@ def _check_sources(function: Forward, value: Tensor, inputs: Sequence[Tensor]) -
             )
 
 
+_reported: WeakSet[Any] = WeakSet()
+
+
 def _report(function: Forward, recipe: Recipe) -> None:
+    """Warn, once for each function."""
+    if function in _reported:
+        return
+    _reported.add(function)
     names = ", ".join(map(repr, dict.fromkeys(recipe.unsure)))
     line = place(capture())
     warnings.warn_explicit(

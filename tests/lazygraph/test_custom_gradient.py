@@ -161,6 +161,16 @@ class TestAPlan:
         assert derived(function, [1.0]) == ([5.0], 1)  # and says nothing any more
         assert len(cache.keys()) == kept
 
+    def test_knows_other_custom_gradients_and_checkpoints_in_a_pullback(self) -> None:
+        inner = scaled_gradient(3.0)
+        again = lg.checkpoint(lambda g: g * inner(g))
+
+        def forward(x: lg.Tensor) -> Any:
+            return x * 1.0, lambda g: again(inner(g)) * lg.sum(g)
+
+        plans = [derived(lg.custom_gradient(forward), [1.0, 2.0])[1] for _ in range(3)]
+        assert plans == [1, 0, 0]
+
     def test_keeps_no_tensor_alive(self) -> None:
         nodes = []
 
@@ -188,14 +198,25 @@ class TestAPlan:
 
 
 GLOBAL = lg.asarray([10.0])
+WEIGHT = lg.Var("weight", [1.0])
 
 
-def test_a_tensor_of_the_module_may_be_replaced_between_runs() -> None:
+def weighted(g: lg.Tensor) -> lg.Tensor:
+    return g * GLOBAL * WEIGHT
+
+
+def test_what_the_module_holds_counts_as_it_was_when_the_call_was_recorded() -> None:
     global GLOBAL
-    function = lg.custom_gradient(lambda x: (x * 3.0, lambda g: g * GLOBAL))
+    function = lg.custom_gradient(lambda x: (x * 3.0, lambda g: weighted(g)))
     assert derived(function, [1.0]) == ([10.0], 1)
     GLOBAL = lg.asarray([20.0])
-    assert derived(function, [1.0]) == ([20.0], 0)
+    WEIGHT.assign(np.array([2.0]))
+    assert derived(function, [1.0]) == ([40.0], 0)
+    x = lg.asarray([1.0])
+    y = lg.sum(function(x))
+    GLOBAL = lg.asarray([0.0])
+    WEIGHT.assign(np.array([0.0]))
+    assert y.backward()[x].tolist() == [40.0]
 
 
 class TestRefusals:

@@ -43,8 +43,14 @@ class Point:
 
 
 def points(op: Op, rng: np.random.Generator) -> list[Point]:
-    every = [Point(op, op_cases.cast(s, np.float64)) for s in op_cases.samples(op, rng)]
-    return [point for point in every if point.at and point.value(point.at).size]
+    """The samples in float64, and those from a domain also with the signs changed."""
+    every = [op_cases.cast(sample, np.float64) for sample in op_cases.samples(op, rng)]
+    if op.domain:
+        every += [Sample(tuple(-x for x in sample.inputs)) for sample in every]
+    found = [Point(op, sample) for sample in every]
+    return [
+        p for p in found if p.at and p.value(p.at).size and np.isfinite(p.value(p.at)).all()
+    ]
 
 
 def directions(like: Sequence[Array], rng: np.random.Generator) -> list[Array]:

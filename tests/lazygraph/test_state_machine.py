@@ -99,7 +99,7 @@ class TestWrongEngines:
         wrong = replace(transcendental.TANH, gradient=lambda g, y, x: [-g * (1.0 - y * y)])
         monkeypatch.setattr(transcendental, "TANH", wrong)
         lines = first_failure(iter(range(200)))
-        assert len(lines) <= 4
+        assert 0 < len(lines) <= 6
         assert "tanh" in script(lines)
 
     def test_a_lost_element(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,10 @@ class TestWrongEngines:
     def test_memory_that_is_used_again_too_soon(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(compiler._Compiler, "_find_last_uses", lambda self: None)
+        def place(intervals: Any) -> Any:
+            return [0 for _ in intervals], 1 << 16
+
+        monkeypatch.setattr(compiler, "place", place)
         assert 0 < len(first_failure(iter(range(100)))) <= 6
 
     def test_a_plan_that_forgets_what_it_took_for_granted(

@@ -1,6 +1,7 @@
 """Lines of random programs, a function for each form, and whole programs."""
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,11 +10,16 @@ from tests.lazygraph.eager.tape import history
 from tests.lazygraph.eager.values import Value
 from tests.lazygraph.eager.variables import Var
 from tests.lazygraph.machine import Machine
-from tests.lazygraph.programs.expressions import EXPRESSIONS, masked
+from tests.lazygraph.programs.expressions import COMPARISONS, EXPRESSIONS, PAIRS, masked
 from tests.lazygraph.programs.writer import NothingFits, Writer, is_floating
 
 SHAPES = ((), (1,), (3,), (4,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 1), (2, 2, 3), (4, 1, 2))
 DTYPES = ("float64",) * 6 + ("float32",) * 3 + ("int64", "int32", "uint8", "bool")
+WITH_NUMBER = re.compile(
+    r"(?P<name>t\d+) = "
+    rf"(?P<before>[tw]\d+ [-+*/] |lg\.({'|'.join((*PAIRS, *COMPARISONS))})\([tw]\d+, )"
+    r"-?[0-9.]+(?P<after>|\))"
+)
 INSIDE = ("with lg.no_realize(): ", 'with lg.scope("part"): ')
 LENGTH = 34  # lines of a program, about
 
@@ -24,6 +30,18 @@ def build(w: Writer) -> str:
     expression: str = form(w)
     inside = w.pick(INSIDE) if w.chance(0.06) and form is not masked else ""
     return f"{inside}{w.new()} = {expression}"
+
+
+def variation(w: Writer) -> str:
+    """An expression from before with another number in it: the same plan, if there is one."""
+    alive = set(w.tensors(lambda x: True, variables=False))
+    earlier = [found for line in w.machine.lines if (found := WITH_NUMBER.fullmatch(line))]
+    fitting = [found for found in earlier if found["name"] in alive]
+    if not fitting:
+        raise NothingFits
+    found = w.rng.choice(fitting)
+    other = f"{found['before']}{w.number()}{found['after']}"
+    return f"{found['name']}.realize(); {w.new()} = ({other}).realize()"
 
 
 def given(w: Writer) -> str:
@@ -179,6 +197,7 @@ def rate(w: Writer) -> str:
 
 STATEMENTS: dict[Callable[[Writer], str], int] = {
     build: 60,
+    variation: 5,
     given: 8,
     variable: 4,
     assign: 4,

@@ -1,0 +1,340 @@
+"""Gradient rules with one thing wrong each, and the tests that must notice."""
+
+import ast
+import copy
+import importlib
+import inspect
+import itertools
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lazygraph.extend import OPS, Op
+
+Definition = ast.Lambda | ast.FunctionDef
+
+COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Eq: (ast.NotEq, ast.LtE, ast.GtE),
+    ast.NotEq: (ast.Eq,),
+    ast.Lt: (ast.LtE, ast.Gt),
+    ast.LtE: (ast.Lt, ast.GtE),
+    ast.Gt: (ast.GtE, ast.Lt),
+    ast.GtE: (ast.Gt, ast.LtE),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+}
+
+
+@dataclass(eq=False)
+class Rule:
+    """A function that gradients come from: of some ops, or a helper of such functions.
+
+    Attributes:
+        function: what it is now.
+        ops: the ops whose rule it is.
+    """
+
+    function: FunctionType
+    ops: list[Op] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        module = self.function.__module__.rsplit(".", 1)[-1]
+        own = self.function.__name__
+        return f"{module}.{own}" if own != "<lambda>" else "/".join(op.name for op in self.ops)
+
+    @contextmanager
+    def replaced(self, function: Any) -> Iterator[None]:
+        """Let another function stand in its place, wherever it is called from."""
+        names = self.function.__globals__
+        known = names.get(self.function.__name__) is self.function
+        kept = [(op, op.gradient) for op in self.ops]
+        try:
+            for op in self.ops:
+                object.__setattr__(op, "gradient", function)  # records are frozen
+            if known:
+                names[self.function.__name__] = function
+            yield
+        finally:
+            for op, gradient in kept:
+                object.__setattr__(op, "gradient", gradient)
+            if known:
+                names[self.function.__name__] = self.function
+
+
+@dataclass(frozen=True, eq=False)
+class Mutant:
+    """A rule with one change."""
+
+    rule: Rule
+    change: str
+    function: Any
+
+    def __str__(self) -> str:
+        return f"{self.rule.name}: {self.change}"
+
+
+def rules() -> list[Rule]:
+    """Every rule of the table, and the private functions that they call."""
+    found: dict[CodeType, Rule] = {}
+    waiting: list[tuple[Any, Op | None]] = [
+        (op.gradient, op) for op in OPS.values() if op.gradient is not None
+    ]
+    while waiting:
+        function, op = waiting.pop(0)
+        rule = found.get(function.__code__)
+        if rule is None:
+            rule = found[function.__code__] = Rule(function)
+            waiting += [(helper, None) for helper in _helpers(function)]
+        if op is not None:
+            rule.ops.append(op)
+    return list(found.values())
+
+
+def _helpers(function: FunctionType) -> Iterator[FunctionType]:
+    names: set[str] = set()
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        names |= set(code.co_names)
+        codes += [const for const in code.co_consts if isinstance(const, CodeType)]
+    for name in sorted(names):
+        helper = function.__globals__.get(name)
+        if name.startswith("_") and isinstance(helper, FunctionType):
+            if helper.__module__.startswith("lazygraph."):
+                yield helper
+
+
+@cache
+def _tree(filename: str) -> ast.Module:
+    with open(filename, encoding="utf-8") as file:
+        return ast.parse(file.read())
+
+
+def definition(function: FunctionType) -> Definition:
+    """Where a function is written down."""
+    code = function.__code__
+    for node in ast.walk(_tree(code.co_filename)):
+        if isinstance(node, Definition) and node.lineno == code.co_firstlineno:
+            made = _made(node, function).__code__
+            if all(getattr(made, part) == getattr(code, part) for part in _PARTS):
+                return node
+    raise LookupError(f"no source of {function}")
+
+
+_PARTS = ("co_names", "co_varnames")
+
+
+def _made(node: Definition, function: FunctionType) -> Any:
+    """A function of the definition, in the module of another one."""
+    if isinstance(node, ast.Lambda):
+        whole = ast.fix_missing_locations(ast.Expression(node))
+        return eval(compile(whole, "<mutant>", "eval"), function.__globals__)
+    module = ast.fix_missing_locations(ast.Module([node], []))
+    local: dict[str, Any] = {}
+    exec(compile(module, "<mutant>", "exec"), function.__globals__, local)
+    return local[node.name]
+
+
+def mutants(rule: Rule) -> Iterator[Mutant]:
+    """The rule with one change, for every change that we can think of."""
+    whole = definition(rule.function)
+    arguments = [arg.arg for arg in (*whole.args.args, *whole.args.kwonlyargs)]
+    seen: Counter[str] = Counter()
+    for old in _expressions(whole):
+        for new in variants(old, arguments):
+            memo: dict[int, Any] = {}
+            twin = copy.deepcopy(whole, memo)
+            change = f"{ast.unparse(old)} -> {ast.unparse(new)}"
+            seen[change] += 1
+            if seen[change] > 1:
+                change += f" (number {seen[change]})"
+            changed = _Change(memo[id(old)], new).visit(twin)
+            yield Mutant(rule, change, _made(changed, rule.function))
+
+
+def _expressions(whole: Definition) -> Iterator[ast.expr]:
+    """The expressions in the body, those of annotations and defaults left out."""
+    body = whole.body if isinstance(whole.body, list) else [whole.body]
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.AnnAssign):
+            waiting += [node.value] if node.value is not None else []
+            continue
+        if isinstance(node, ast.expr):
+            yield node
+        waiting += ast.iter_child_nodes(node)
+
+
+class _Change(ast.NodeTransformer):
+    """Puts one expression in the place of another."""
+
+    def __init__(self, old: ast.expr, new: ast.expr) -> None:
+        self.old, self.new = old, new
+
+    def visit(self, node: ast.AST) -> Any:
+        return self.new if node is self.old else super().visit(node)
+
+
+def variants(x: ast.expr, arguments: Sequence[str]) -> Iterator[ast.expr]:
+    """What may stand in the place of an expression by mistake."""
+    match x:
+        case ast.UnaryOp(ast.USub(), inner):
+            yield inner
+        case ast.BinOp():
+            yield from _of_two(x)
+        case ast.Compare(left, [op], [right]):
+            for other in COMPARISONS[type(op)]:
+                yield ast.Compare(left, [other()], [right])
+        case ast.IfExp(_, then, otherwise):
+            yield from (then, otherwise)
+        case ast.Constant(bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(int(value) | float(value)):
+            yield ast.Constant(value + 1)
+            if value:
+                yield ast.UnaryOp(ast.USub(), x)
+        case ast.Call():
+            yield from _of_a_call(x)
+        case ast.List(elements, ast.Load()):
+            yield from _of_shares(elements)
+        case ast.Name(name, ast.Load()) if name in arguments and name != "g":
+            for other in arguments:
+                if other not in ("g", name):
+                    yield ast.Name(other, ast.Load())
+
+
+def _of_two(x: ast.BinOp) -> Iterator[ast.expr]:
+    """A term or a factor lost, another operation, operands in another order."""
+    yield from (x.left, x.right)
+    match x.op:
+        case ast.Add():
+            yield ast.BinOp(x.left, ast.Sub(), x.right)
+        case ast.Sub():
+            yield ast.BinOp(x.left, ast.Add(), x.right)
+        case ast.Mult():
+            yield ast.BinOp(x.left, ast.Div(), x.right)
+        case ast.Div():
+            yield ast.BinOp(x.left, ast.Mult(), x.right)
+    if not isinstance(x.op, ast.Add | ast.Mult):
+        yield ast.BinOp(x.right, x.op, x.left)
+
+
+def _of_a_call(x: ast.Call) -> Iterator[ast.expr]:
+    """The call left out, or its arguments in another order."""
+    given = [arg for arg in x.args if not isinstance(arg, ast.Starred)]
+    yield from given[:1]
+    if len(given) != len(x.args):
+        return
+    for i, j in itertools.combinations(range(len(given)), 2):
+        order = list(given)
+        order[i], order[j] = order[j], order[i]
+        yield ast.Call(x.func, order, x.keywords)
+    yield from given[1:]
+    if ast.unparse(x.func) == "multiply_no_nan":
+        yield ast.BinOp(given[0], ast.Mult(), given[1])
+
+
+def _of_shares(elements: list[ast.expr]) -> Iterator[ast.expr]:
+    """A share lost, or of the other sign, or all of them in another order."""
+    if len(elements) > 1:
+        yield ast.List(elements[::-1], ast.Load())
+    for i, share in enumerate(elements):
+        if not isinstance(share, ast.Starred | ast.Constant):
+            for new in (ast.Constant(None), ast.UnaryOp(ast.USub(), share)):
+                yield ast.List([*elements[:i], new, *elements[i + 1 :]], ast.Load())
+
+
+# The tests.
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A test with its parameters."""
+
+    name: str
+    run: Callable[[], Any]
+
+    def passes(self) -> bool:
+        """Whether nothing is found to be wrong."""
+        try:
+            self.run()
+        except Exception:  # noqa: BLE001 - whatever a broken rule leads to
+            return False
+        return True
+
+
+def trials(module: str) -> Iterator[Trial]:
+    """The tests of a module that need nothing but parameters and random numbers."""
+    for name, function in vars(importlib.import_module(module)).items():
+        if name.startswith("test_") and inspect.isfunction(function):
+            parameters = set(inspect.signature(function).parameters)
+            for values in _parameters(function):
+                if parameters - values.keys() <= {"rng"}:
+                    yield _trial(f"{module}.{name}", function, values, "rng" in parameters)
+
+
+def _trial(name: str, function: Any, values: dict[str, Any], random: bool) -> Trial:
+    title = f"{name}[{', '.join(map(str, values.values()))}]"
+
+    def run() -> None:
+        more = {"rng": np.random.default_rng(zlib.crc32(title.encode()))} if random else {}
+        function(**values, **more)
+
+    return Trial(title, run)
+
+
+def _parameters(function: Any) -> Iterator[dict[str, Any]]:
+    """Every combination of what the marks of a test list."""
+    marks = [mark for mark in getattr(function, "pytestmark", []) if mark.name == "parametrize"]
+    choices = []
+    for mark in marks:
+        names, rows = mark.args[:2]
+        names = [n.strip() for n in names.split(",")] if isinstance(names, str) else names
+        choices.append([_row(names, row) for row in rows])
+    for combination in itertools.product(*choices):
+        yield {name: value for row in combination for name, value in row.items()}
+
+
+def _row(names: Sequence[str], row: Any) -> dict[str, Any]:
+    if isinstance(row, type(pytest.param())):
+        row = row.values
+    elif len(names) == 1:
+        row = (row,)
+    return dict(zip(names, row, strict=True))
+
+
+def uses(rules: Sequence[Rule], trials: Sequence[Trial]) -> dict[Rule, list[Trial]]:
+    """The tests in which each rule is asked, all of which must pass."""
+    asked: set[Rule] = set()
+
+    def noted(rule: Rule) -> Any:
+        function = rule.function
+
+        def ask(*args: Any, **named: Any) -> Any:
+            asked.add(rule)
+            return function(*args, **named)
+
+        return ask
+
+    found: dict[Rule, list[Trial]] = {rule: [] for rule in rules}
+    with ExitStack() as stack:
+        for rule in rules:
+            stack.enter_context(rule.replaced(noted(rule)))
+        for trial in trials:
+            asked.clear()
+            if trial.passes():
+                for rule in asked:
+                    found[rule].append(trial)
+    return found
