@@ -86,10 +86,10 @@ def multiply_no_nan(x1: TensorLike, x2: TensorLike) -> Tensor:
 
 
 def _multiply_no_nan(a: Any, b: Any, out: Any) -> None:
-    zero = np.equal(a, 0)
+    kept = np.not_equal(a, 0)
     np.multiply(a, b, out)
-    if zero.any():
-        np.copyto(out, 0, where=zero)
+    bits = out.view(f"i{out.itemsize}")
+    np.multiply(bits, kept, bits)
 
 
 MULTIPLY_NO_NAN = define(

@@ -1,6 +1,6 @@
 """Reductions along axes other than the plain sum."""
 
-import builtins
+import math
 from typing import Any
 
 import numpy as np
@@ -210,26 +210,21 @@ def _norm_spec(x: Spec, dtype: DType) -> Spec:
 
 def _norm(x: Any, out: Any, *, dtype: DType) -> None:
     flat = x.reshape(-1)
-    scale = 1.0
-    total = _sum_of_squares(flat, scale)
-    if flat.size and not 1e-290 < total < np.inf:
+    total, scale = _sum_of_squares(flat), 1.0
+    if not 1e-290 < total < math.inf and flat.size:
         largest = float(np.max(np.abs(flat)))
-        if 0.0 < largest < np.inf:
-            scale = largest
-            total = _sum_of_squares(flat, scale)
+        if 0.0 < largest < math.inf:
+            total, scale = _sum_of_squares(flat, largest), largest
     out[...] = scale * np.sqrt(total)
 
 
-def _sum_of_squares(flat: Any, scale: float) -> float:
+def _sum_of_squares(flat: Any, scale: float | None = None) -> Any:
     """Squares in float64, chunk by chunk, so that the conversion stays in the cache."""
-    wide = np.empty(builtins.min(flat.size, _CHUNK), np.float64)
-    sums = np.empty(-(-flat.size // _CHUNK), np.float64)
-    for i in range(sums.size):
-        chunk = flat[i * _CHUNK : (i + 1) * _CHUNK]
-        part = wide[: chunk.size]
-        np.copyto(part, chunk) if scale == 1.0 else np.divide(chunk, scale, out=part)
-        sums[i] = np.dot(part, part)
-    return float(np.add.reduce(sums))
+    if flat.size <= _CHUNK:
+        wide = flat.astype(np.float64) if scale is None else np.divide(flat, scale, dtype="f8")
+        return np.dot(wide, wide)
+    starts = range(0, flat.size, _CHUNK)
+    return np.add.reduce([_sum_of_squares(flat[i : i + _CHUNK], scale) for i in starts])
 
 
 NORM = define(

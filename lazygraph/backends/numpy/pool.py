@@ -75,15 +75,18 @@ class _Shelf:
 
     def unused(self) -> list[int]:
         """The places of arrays that nobody refers to. Those in use for long are let go."""
+        if self.requests % _IDLE == 0:
+            self._let_go()
+        return [i for i, count in enumerate(_references(self.arrays)) if count == _UNUSED]
+
+    def _let_go(self) -> None:
         kept = [
             i
             for i, count in enumerate(_references(self.arrays))
             if count == _UNUSED or self.requests - self.handed[i] < _IDLE
         ]
-        if len(kept) < len(self.arrays):
-            self.arrays = [self.arrays[i] for i in kept]
-            self.handed = [self.handed[i] for i in kept]
-        return [i for i, count in enumerate(_references(self.arrays)) if count == _UNUSED]
+        self.arrays = [self.arrays[i] for i in kept]
+        self.handed = [self.handed[i] for i in kept]
 
 
 class ResultPool:
