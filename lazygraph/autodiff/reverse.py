@@ -10,6 +10,7 @@ from lazygraph.graph.node import Node
 from lazygraph.graph.tensor import Tensor, TensorLike, as_tensor
 from lazygraph.graph.var import Var, VarIdentity
 from lazygraph.graph.walk import postorder
+from lazygraph.ops.conversion import STOP
 from lazygraph.ops.spread import broadcast_to, constant, sum_to
 from lazygraph.source import describe, inherit
 
@@ -95,7 +96,7 @@ def gradients(
     """
     if not loss.dtype.is_floating:
         raise GradientError(f"a gradient needs a floating loss; got {loss.node.spec}")
-    order = postorder([loss.node])
+    order = _reached(loss)
     _check_versions(order)
     needed = needed_of(order, wanted)
     total: dict[Node, Tensor] = {}
@@ -103,6 +104,15 @@ def gradients(
         total[loss.node] = _seed(loss, upstream)
     accumulate(order, needed, total)
     return total
+
+
+def _reached(loss: Tensor) -> list[Node]:
+    """What gradients can reach, in canonical order.
+
+    Nothing below a stopped gradient: were it realized, nothing would be below it, and sums are
+    built in the same order either way.
+    """
+    return postorder([loss.node], lambda node: node.op is STOP)
 
 
 def accumulate(order: Sequence[Node], needed: set[Node], total: dict[Node, Tensor]) -> None:
@@ -207,9 +217,7 @@ def grad(
     many: Any = list(xs.values()) if isinstance(xs, Mapping) else xs
     single = isinstance(many, Node | Tensor | Var)
     keys: list[Key] = [many] if single else list(many)
-    leaves = (
-        _by_identity(postorder([y.node])) if any(isinstance(key, Var) for key in keys) else {}
-    )
+    leaves = _by_identity(_reached(y)) if any(isinstance(key, Var) for key in keys) else {}
     nodes = [_leaf(key, leaves) for key in keys]
     given = None if upstream is None else as_tensor(upstream, y.dtype)
     found = GradientMap(copy_context().run(gradients, y, given, set(nodes)))

@@ -74,7 +74,7 @@ def _rows(x: Tensor) -> int:
 
 def _matmul(a: Value, b: Value, out: Value) -> None:
     # NumPy would take a routine of its own for x @ x.T, which sums in another order.
-    if _are_transposes(a, b) and _start(a) == _start(b):
+    if _are_transposes(a, b) and _meet(a, b):
         b = b.copy(order="K")
     np.matmul(a, b, out)
 
@@ -83,8 +83,22 @@ def _are_transposes(a: Value, b: Value) -> bool:
     return a.shape[-2:] == b.shape[:-3:-1] and a.strides[-2:] == b.strides[:-3:-1]
 
 
+def _meet(a: Value, b: Value) -> bool:
+    """Whether a matrix of one stack may begin where its partner in the other does."""
+    if _start(a) == _start(b):
+        return True
+    rank = max(a.ndim, b.ndim)
+    return _steps(a, rank) != _steps(b, rank) and np.may_share_memory(a, b)
+
+
 def _start(array: Value) -> Any:
     return array.__array_interface__["data"][0]
+
+
+def _steps(stack: Value, rank: int) -> list[int]:
+    """From one matrix to the next, along each axis of a stack of that many axes."""
+    own = zip(stack.shape[:-2], stack.strides[:-2], strict=True)
+    return [0] * (rank - stack.ndim) + [0 if n == 1 else stride for n, stride in own]
 
 
 MATMUL = define(

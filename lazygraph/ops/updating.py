@@ -81,11 +81,7 @@ class Spot:
         return self._updated(SCATTER_ADD, add, values)
 
     def multiply(self, values: TensorLike | Sequence[Any]) -> Tensor:
-        """The tensor with elements multiplied; several values for one element all count.
-
-        The gradient with respect to the values has no gradient of its own if they were picked
-        by arrays: GradientError.
-        """
+        """The tensor with elements multiplied; several values for one element all count."""
         return self._updated(SCATTER_MULTIPLY, multiply, values)
 
     def min(self, values: TensorLike | Sequence[Any]) -> Tensor:

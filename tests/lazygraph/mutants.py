@@ -5,6 +5,7 @@ import copy
 import importlib
 import inspect
 import itertools
+import signal
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +20,7 @@ import pytest
 
 from lazygraph.extend import OPS, Op
 
+LIMIT = 2.0  # seconds of computing for a test
 Definition = ast.Lambda | ast.FunctionDef
 
 COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
@@ -267,12 +269,21 @@ class Trial:
     run: Callable[[], Any]
 
     def passes(self) -> bool:
-        """Whether nothing is found to be wrong."""
+        """Whether nothing is found to be wrong; a test that never ends finds something."""
+        before = signal.signal(signal.SIGVTALRM, _give_up)
+        signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
         try:
             self.run()
         except Exception:  # noqa: BLE001 - whatever a broken rule leads to
             return False
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+            signal.signal(signal.SIGVTALRM, before)
         return True
+
+
+def _give_up(*_: Any) -> None:
+    raise TimeoutError
 
 
 def trials(module: str) -> Iterator[Trial]:

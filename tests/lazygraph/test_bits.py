@@ -78,7 +78,13 @@ Steps = Callable[[Callable[[lg.Tensor], lg.Tensor], lg.Tensor], lg.Tensor]
 KNOTS: dict[str, tuple[tuple[int, ...], Steps]] = {
     "a matrix times its transpose": ((17, 4), lambda see, x: see(x) @ see(x.T)),
     "a transpose times its matrix": ((40, 17), lambda see, x: see(x.T) @ see(x * 1.0)),
-    "batches turned by batches": ((5, 9, 4), lambda see, x: see(x[::-1]) @ see(x.mT)),
+    "batches turned by batches": ((5, 17, 4), lambda see, x: see(x[::-1]) @ see(x.mT)),
+    "paths that meet, one of them stopped": (
+        (30, 9),
+        lambda see, x: (lambda h: see(h).detach() * see(lg.cos(x)) + see(x * x) + h * x)(
+            lg.sin(x)
+        ),
+    ),
     "batches times a vector": (
         (2, 18, 2, 17),
         lambda see, x: see(lg.permute_dims(x, (0, 2, 1, 3))) @ see(x[0, 0, 0]),

@@ -100,6 +100,10 @@ def test_a_remembered_view_that_lies_otherwise_has_a_plan_of_its_own() -> None:
     again = y.T.realize()
     assert [built((z * 2).realize) for z in (x, turned, x, again)] == [1, 1, 0, 0]
     assert (turned @ y).tolist() == (y.T @ y).tolist()
+    cube = lg.asarray(np.arange(64.0).reshape(4, 4, 4))
+    by_rows = lg.permute_dims(cube, (1, 0, 2)).realize()
+    by_columns = lg.permute_dims(cube, (0, 2, 1)).realize()
+    assert [built((z @ cube).realize) for z in (by_rows, by_columns, by_rows)] == [1, 1, 0]
 
 
 def test_a_short_last_batch_costs_one_more_plan_in_all() -> None:

@@ -213,6 +213,15 @@ def test_a_graph_keeps_the_values_with_which_it_was_built() -> None:
     assert (w.version, w.last_node) == (1, w.tensor().node)
 
 
+def test_an_older_version_may_stand_where_no_gradient_goes() -> None:
+    w = lg.Var("w", 2.0)
+    for old in ((w * 1.0).detach(), (w * 1.0).realize().detach()):
+        w.assign(3.0)
+        loss = old * w
+        assert (loss.item(), loss.backward()[w].item()) == (6.0, 2.0)
+        w.assign(2.0)
+
+
 def test_a_var_is_one_leaf_within_a_version() -> None:
     w = lg.Var("w", 2.0)
     assert w.tensor() is w.tensor()

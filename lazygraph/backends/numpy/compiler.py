@@ -15,9 +15,10 @@ from lazygraph.dtypes import as_dtype
 from lazygraph.graph.node import Node, Value
 from lazygraph.graph.op import Kind
 from lazygraph.graph.spec import Spec
-from lazygraph.graph.walk import is_remembered, postorder
+from lazygraph.graph.walk import is_remembered
 from lazygraph.ops.turning import is_turned, lies_densely
 from lazygraph.passes.memory import Interval, place
+from lazygraph.passes.schedule import shallow_first
 
 
 class NumpyBackend:
@@ -70,7 +71,7 @@ class _Compiler:
 
     def compile(self, roots: Sequence[Node]) -> NumpyProgram:
         wanted = set(map(_computed_in, roots))
-        for node in postorder(roots, is_remembered):
+        for node in shallow_first(roots, is_remembered):
             self._entries[node] = self._entry(node, node in wanted)
         results = [self._handed_out(root) for root in dict.fromkeys(roots)]
         by_root = dict(zip(dict.fromkeys(roots), results, strict=True))
