@@ -2,6 +2,7 @@
 
 from lazygraph.autodiff import gradients
 from lazygraph.backends.base import Backend, Program, Step
+from lazygraph.graph.blame import noted
 from lazygraph.graph.engine import OPS
 from lazygraph.graph.leaves import VARIABLE
 from lazygraph.graph.op import Coerce, Kind, Op, Sample
@@ -45,6 +46,7 @@ __all__ = [
     "hide_frames",
     "infer",
     "multiply_no_nan",
+    "noted",
     "postorder",
     "realize_derived",
     "rule",

@@ -8,6 +8,7 @@ from typing import Any
 from lazygraph.counters import counters
 from lazygraph.dtypes import as_dtype
 from lazygraph.errors import RealizationError
+from lazygraph.graph.blame import noted
 from lazygraph.graph.leaves import PLACEHOLDER
 from lazygraph.graph.node import Node, Value
 from lazygraph.graph.spec import Spec
@@ -41,12 +42,8 @@ def no_realize() -> Iterator[None]:
 def _check_allowed(node: Node | None) -> None:
     if _forbidden.get():
         what = "a step" if node is None else str(node.spec)
-        error = RealizationError(
-            f"nothing may be computed inside no_realize; got a request for {what}"
-        )
-        if node is not None:
-            error.add_note(f"  {node.spec} built at {describe(node.source)}")
-        raise error
+        message = f"nothing may be computed inside no_realize; got a request for {what}"
+        raise noted(RealizationError(message), *([] if node is None else [node]))
 
 
 def realize_nodes(nodes: Sequence[Node]) -> None:

@@ -5,23 +5,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import lazygraph as lg
-from lazygraph.extend import describe
+from lazygraph.extend import noted
 
 Assignment = tuple[lg.Var, lg.Tensor]  # a Var, and its next value
 
 
 def check_loss(loss: lg.Tensor) -> None:
     """Refuse what is not a floating tensor of one element."""
-    error: Exception | None = None
     if not isinstance(loss, lg.Tensor):
         raise TypeError(f"a loss must be a Tensor; got {loss!r}")
     if loss.size != 1:
-        error = lg.errors.ShapeError(f"a loss must hold one element; got {loss.node.spec}")
-    elif not loss.dtype.is_floating:
-        error = lg.errors.GradientError(f"a loss must be floating; got {loss.node.spec}")
-    if error is not None:
-        error.add_note(f"  {loss.node.spec} built at {describe(loss.node.source)}")
-        raise error
+        message = f"a loss must hold one element; got {loss.node.spec}"
+        raise noted(lg.errors.ShapeError(message), loss.node)
+    if not loss.dtype.is_floating:
+        message = f"a loss must be floating; got {loss.node.spec}"
+        raise noted(lg.errors.GradientError(message), loss.node)
 
 
 def check_weight(weight: float) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import lazygraph as lg
 from lazygraph import errors
-from lazygraph.extend import TensorLike, as_tensor
+from lazygraph.extend import TensorLike, as_tensor, noted
 from training import initial
 from training.initial import Initializer
 from training.layers import Generator
 from training.module import Module
-from training.operands import noted, title
+from training.operands import title
 
 Extent = int | Sequence[int]
 
@@ -157,7 +157,7 @@ class Flatten(Module):
         x = as_tensor(x)
         if x.ndim == 0:
             message = f"{title(self)}: x must have the shape (batch, ...); got ()"
-            raise noted(errors.ShapeError(message), x)
+            raise noted(errors.ShapeError(message), x.node)
         return lg.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
 
 
@@ -185,5 +185,5 @@ def images(layer: Module, x: TensorLike, channels: int | None = None) -> lg.Tens
             f"{title(layer)}: x must have the shape (batch, {wanted}, height, width); "
             f"got {x.shape}"
         )
-        raise noted(errors.ShapeError(message), x)
+        raise noted(errors.ShapeError(message), x.node)
     return x

@@ -4,9 +4,9 @@ from typing import Any
 
 import lazygraph as lg
 from lazygraph import errors
-from lazygraph.extend import TensorLike, as_tensor
+from lazygraph.extend import TensorLike, as_tensor, noted
 from training.module import Module
-from training.operands import noted, rows, title
+from training.operands import rows, title
 
 _MOST_RUNS = 64  # each keeps its batch alive until its statistics are taken over
 
@@ -126,10 +126,10 @@ class BatchNorm(Module):
             message = (
                 f"{title(self)}: x must have the shape (batch, {width}, ...); got {x.shape}"
             )
-            raise noted(errors.ShapeError(message), x)
+            raise noted(errors.ShapeError(message), x.node)
         if self.training and x.size < 2 * width:
             message = f"{title(self)}: training needs two elements a channel; got {x.shape}"
-            raise noted(errors.ShapeError(message), x)
+            raise noted(errors.ShapeError(message), x.node)
         return x
 
     def _move(self, mean: lg.Tensor, variance: lg.Tensor, count: int) -> None:

@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 import lazygraph as lg
 from lazygraph import errors
-from lazygraph.extend import TensorLike, as_tensor, describe
+from lazygraph.extend import TensorLike, as_tensor, noted
 from training.module import Module, path_now
 
 Error = TypeVar("Error", bound=Exception)
@@ -30,15 +30,10 @@ def as_counts(x: Any, what: str) -> lg.Tensor:
     """
     counts = lg.asarray(x)
     if counts.dtype.dtype.kind not in "iu":
-        raise noted(errors.DTypeError(f"{what} must be integers; got {counts.dtype}"), counts)
+        raise noted(
+            errors.DTypeError(f"{what} must be integers; got {counts.dtype}"), counts.node
+        )
     return counts
-
-
-def noted(error: Error, *operands: lg.Tensor) -> Error:
-    """The same error, with a note for each operand: its spec and the line that built it."""
-    for x in operands:
-        error.add_note(f"  {x.node.spec} built at {describe(x.node.source)}")
-    return error
 
 
 def rows(layer: Module, x: TensorLike, width: int, *axes: str) -> lg.Tensor:
@@ -63,7 +58,7 @@ def rows(layer: Module, x: TensorLike, width: int, *axes: str) -> lg.Tensor:
     if x.ndim < 1 + len(axes) or x.shape[-1] != width:
         shape = ", ".join(["...", *axes, str(width)])
         message = f"{title(layer)}: x must have the shape ({shape}); got {x.shape}"
-        raise noted(errors.ShapeError(message), x)
+        raise noted(errors.ShapeError(message), x.node)
     return x
 
 

@@ -13,8 +13,8 @@ from lazygraph.extend import (
     VARIABLE,
     Scan,
     VarIdentity,
-    describe,
     gradients,
+    noted,
     realize_derived,
     scan,
 )
@@ -235,11 +235,8 @@ def gradients_at(
     total = gradients(loss, None, wanted)
     found_gradients = {i: total[leaf] for leaf, i in wanted.items() if leaf in total}
     if not found_gradients:
-        error = lg.errors.GradientError(
-            "a loss must depend on at least one parameter of the optimizer; got none"
-        )
-        error.add_note(f"  {loss.node.spec} built at {describe(loss.node.source)}")
-        raise error
+        message = "a loss must depend on at least one parameter of the optimizer; got none"
+        raise noted(lg.errors.GradientError(message), loss.node)
     return found_gradients
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from lazygraph.dtypes import DType, scalar_dtype
 from lazygraph.errors import LazyGraphError, ShapeError
+from lazygraph.graph.blame import noted
 from lazygraph.graph.coercion import SCALARS, common_dtype, differ
 from lazygraph.graph.engine import OPS, engine
 from lazygraph.graph.leaves import data_node, owned_array, scalar_node
@@ -15,7 +16,6 @@ from lazygraph.graph.op import Op, Params
 from lazygraph.graph.operators import Operators
 from lazygraph.graph.pickling import flatten, unflatten
 from lazygraph.graph.spec import Shape
-from lazygraph.source import describe
 
 
 class Tensor(Operators):
@@ -262,8 +262,7 @@ def apply(op: Op, *operands: TensorLike, params: Params = ()) -> Tensor:
         error.args = (f"{op.name}: {error.args[0]}", *error.args[1:])
         if len(inputs) != len(operands):
             inputs = [x.node for x in operands if type(x) is Tensor]
-        for node in inputs:
-            error.add_note(f"  {node.spec} built at {describe(node.source)}")
+        noted(error, *inputs)
         raise
     return Tensor(Node(op, tuple(inputs), params, spec))
 

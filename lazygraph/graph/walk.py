@@ -6,7 +6,9 @@ from lazygraph.graph.node import Node
 
 
 def postorder(
-    roots: Iterable[Node], is_leaf: Callable[[Node], bool] | None = None
+    roots: Iterable[Node],
+    is_leaf: Callable[[Node], bool] | None = None,
+    key: Callable[[Node], int] | None = None,
 ) -> list[Node]:
     """Every node that `roots` reach, inputs first, in canonical depth-first order.
 
@@ -15,6 +17,8 @@ def postorder(
     Args:
         roots: where the walk starts; duplicates are visited once.
         is_leaf: nodes for which it is true are listed, but their inputs are not visited.
+        key: where a node has several inputs, and among the roots, visit the smallest first; by
+            default they are visited as they stand.
 
     Returns:
         The nodes; each stands after all of its inputs that are listed.
@@ -22,7 +26,7 @@ def postorder(
     order: list[Node] = []
     done: set[Node] = set()
     opened: list[Node] = []
-    stack: list[Node | None] = list(roots)
+    stack: list[Node | None] = [*(roots if key is None else sorted(roots, key=key))]
     stack.reverse()
     while stack:
         node = stack.pop()
@@ -33,7 +37,7 @@ def postorder(
         elif node.inputs and not (is_leaf is not None and is_leaf(node)):
             opened.append(node)
             stack.append(None)
-            stack += node.inputs[::-1]
+            stack += (node.inputs if key is None else sorted(node.inputs, key=key))[::-1]
             continue
         done.add(node)
         order.append(node)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from lazygraph.errors import ShapeError
+from lazygraph.graph.blame import noted
 from lazygraph.graph.op import Kind, Sample
 from lazygraph.graph.spec import Shape, Spec
 from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
@@ -13,7 +14,6 @@ from lazygraph.ops.layout import reshape
 from lazygraph.ops.record import define
 from lazygraph.ops.unrolling import convolve, convolve_to_input, convolve_to_weight
 from lazygraph.ops.windows import Extent, Pair, pair, windows_over
-from lazygraph.source import describe
 
 
 def conv2d(
@@ -56,12 +56,11 @@ def conv2d(
         return y
     bias = as_tensor(bias)
     if bias.shape != y.shape[1:2]:
-        error = ShapeError(
+        message = (
             f"conv2d: the bias must have the shape {y.shape[1:2]}, of the outputs; "
             f"got {bias.shape}"
         )
-        error.add_note(f"  {bias.node.spec} built at {describe(bias.node.source)}")
-        raise error
+        raise noted(ShapeError(message), bias.node)
     return y + reshape(bias, (bias.size, 1, 1))
 
 

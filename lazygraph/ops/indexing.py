@@ -8,6 +8,7 @@ import numpy as np
 
 from lazygraph.dtypes import BOOL, DEFAULT_INTEGER
 from lazygraph.errors import BoundsError
+from lazygraph.graph.blame import noted
 from lazygraph.graph.leaves import data_node, owned_array, scalar_node
 from lazygraph.graph.node import Value
 from lazygraph.graph.spec import Shape
@@ -15,7 +16,6 @@ from lazygraph.graph.tensor import Tensor, as_tensor
 from lazygraph.ops import scatter
 from lazygraph.ops.gathering import check_integers, gathered, within_bounds
 from lazygraph.ops.layout import Bounds, reshape, strided_slice
-from lazygraph.source import describe
 
 # A key taken apart: an integer, a slice, `None`, `...`, an array that is known, or a tensor.
 Part = Any
@@ -83,7 +83,7 @@ def locate(x: Tensor, key: Any) -> Region:
     try:
         return _region(x.shape, key)
     except BoundsError as error:
-        error.add_note(f"  {x.node.spec} built at {describe(x.node.source)}")
+        noted(error, x.node)
         raise
 
 

@@ -6,12 +6,12 @@ from itertools import chain, combinations
 from typing import NamedTuple
 
 from lazygraph.errors import ShapeError
+from lazygraph.graph.blame import noted
 from lazygraph.graph.tensor import Tensor
 from lazygraph.ops.arithmetic import multiply
 from lazygraph.ops.contraction import matmul
 from lazygraph.ops.layout import permute_dims, reshape, strided_slice
 from lazygraph.ops.spread import sum
-from lazygraph.source import describe
 
 Labels = tuple[str, ...]
 
@@ -124,7 +124,4 @@ def _arranged(term: Term, labels: Sequence[str], shape: Sequence[int]) -> Tensor
 
 def refusal(name: str, message: str, operands: Iterable[Tensor]) -> ShapeError:
     """The error of a function of that name, with a note for each operand."""
-    error = ShapeError(f"{name}: {message}")
-    for x in operands:
-        error.add_note(f"  {x.node.spec} built at {describe(x.node.source)}")
-    return error
+    return noted(ShapeError(f"{name}: {message}"), *(x.node for x in operands))

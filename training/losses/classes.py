@@ -7,9 +7,9 @@ import numpy as np
 
 import lazygraph as lg
 from lazygraph import errors
-from lazygraph.extend import TensorLike, as_tensor
+from lazygraph.extend import TensorLike, as_tensor, noted
 from training.losses.reduction import alike, reduced
-from training.operands import as_counts, noted
+from training.operands import as_counts
 
 
 def cross_entropy(
@@ -91,10 +91,10 @@ def _checked(logits: TensorLike, targets: Any) -> tuple[lg.Tensor, lg.Tensor]:
             "cross_entropy: logits must have the shape of the targets and one more axis; "
             f"got {scores.shape} and {labels.shape}"
         )
-        raise noted(errors.ShapeError(message), scores, labels)
+        raise noted(errors.ShapeError(message), scores.node, labels.node)
     if not scores.dtype.is_floating:
         message = f"cross_entropy: logits must be floating; got {scores.dtype}"
-        raise noted(errors.DTypeError(message), scores)
+        raise noted(errors.DTypeError(message), scores.node)
     return scores, labels
 
 
@@ -112,7 +112,7 @@ def _class_weights(weight: TensorLike, scores: lg.Tensor) -> lg.Tensor:
             f"cross_entropy: weight must have the shape {scores.shape[-1:]}, of the classes; "
             f"got {weights.shape}"
         )
-        raise noted(errors.ShapeError(message), weights, scores)
+        raise noted(errors.ShapeError(message), weights.node, scores.node)
     return weights
 
 
@@ -152,7 +152,7 @@ def binary_cross_entropy_with_logits(
     z = as_tensor(logits)
     if not z.dtype.is_floating:
         message = f"binary_cross_entropy_with_logits: logits must be floating; got {z.dtype}"
-        raise noted(errors.DTypeError(message), z)
+        raise noted(errors.DTypeError(message), z.node)
     wanted = lg.asarray(targets, dtype=z.dtype)
     z, t = alike("binary_cross_entropy_with_logits", z, wanted)
     # Both choices take the same side at 0, so that their slopes add up to that of sigmoid.

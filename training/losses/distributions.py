@@ -2,9 +2,8 @@
 
 import lazygraph as lg
 from lazygraph import errors
-from lazygraph.extend import TensorLike
+from lazygraph.extend import TensorLike, noted
 from training.losses.reduction import alike, reduced
-from training.operands import noted
 
 
 def kl_divergence(
@@ -43,7 +42,7 @@ def kl_divergence(
     log_q, p = alike("kl_divergence", log_prediction, target)
     if log_q.ndim == 0:
         message = "kl_divergence: prediction and target need an axis of classes; got shape ()"
-        raise noted(errors.ShapeError(message), log_q, p)
+        raise noted(errors.ShapeError(message), log_q.node, p.node)
     log_p = p if log_target else lg.log(p)
     p = lg.exp(p) if log_target else p
     terms = lg.where(p > 0.0, p * (log_p - log_q), lg.zeros_like(log_q))

@@ -4,8 +4,7 @@ from typing import Any
 
 import lazygraph as lg
 from lazygraph import errors
-from lazygraph.extend import TensorLike, as_tensor
-from training.operands import noted
+from lazygraph.extend import TensorLike, as_tensor, noted
 
 
 def alike(name: str, prediction: TensorLike, target: Any) -> tuple[lg.Tensor, lg.Tensor]:
@@ -20,7 +19,7 @@ def alike(name: str, prediction: TensorLike, target: Any) -> tuple[lg.Tensor, lg
             f"{name}: prediction and target must have the same shape; "
             f"got {prediction.shape} and {target.shape}"
         )
-        raise noted(errors.ShapeError(message), prediction, target)
+        raise noted(errors.ShapeError(message), prediction.node, target.node)
     return prediction, target
 
 
