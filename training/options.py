@@ -125,7 +125,7 @@ class GptRun:
         Choice("the run's folder (default: runs/gpt, or the next free one, runs/gpt-2 ...)"),
     ] = None
     overwrite: Annotated[bool, Choice("replace the run that the folder holds")] = False
-    steps: Annotated[int, Choice("updates to make", AT_LEAST_ONE)] = 2000
+    steps: Annotated[int, Choice("updates to make", AT_LEAST_ONE)] = 1500
     batch: Annotated[int, Choice("windows of text an update", AT_LEAST_ONE)] = 16
     block: Annotated[int, Choice("characters a window", AT_LEAST_ONE)] = 64
     layers: Annotated[int, Choice("transformer blocks", AT_LEAST_ONE)] = 3

@@ -17,7 +17,7 @@ import training
 from lazygraph.extend import OPS, apply, postorder
 from tests.lazygraph import eager, op_cases
 from tests.lazygraph.eager.steps import Outcome
-from tests.lazygraph.eager.values import Rejected, Value, roll_again, tolerance
+from tests.lazygraph.eager.values import RejectedError, Value, roll_again, tolerance
 from tests.lazygraph.exactness import Array, bits
 
 PREAMBLE = """\
@@ -29,10 +29,10 @@ cloned = copy.deepcopy
 """
 REFUSALS = (lg.errors.GradientError, KeyError)
 # What the model, or NumPy in it, says of lines that make no sense.
-NONSENSE = (Rejected, NameError, ValueError, IndexError, ArithmeticError)
+NONSENSE = (RejectedError, NameError, ValueError, IndexError, ArithmeticError)
 
 
-class Mismatch(AssertionError):
+class MismatchError(AssertionError):
     """Lazygraph and the model disagree, after some lines."""
 
     lines: Sequence[str] = ()
@@ -101,7 +101,7 @@ class Machine:
             with lg.using(verify=False):
                 yield
         except Exception as error:
-            wrong = error if isinstance(error, Mismatch) else Mismatch(repr(error))
+            wrong = error if isinstance(error, MismatchError) else MismatchError(repr(error))
             wrong.lines = list(self.lines)
             raise wrong from error
         finally:
@@ -124,10 +124,10 @@ class Machine:
             exec(code, self.lazy)
         except REFUSALS as error:
             if refusal is None or not isinstance(error, refusal):
-                raise Mismatch(f"{line}: {error!r} instead of {refusal}") from error
+                raise MismatchError(f"{line}: {error!r} instead of {refusal}") from error
             return True
         if refusal is not None:
-            raise Mismatch(f"{line}: no {refusal}")
+            raise MismatchError(f"{line}: no {refusal}")
         for name in sorted(self.model.keys() - before - self.common):
             self._compare_new(name)
         self._recheck()
@@ -138,7 +138,7 @@ class Machine:
         if isinstance(found, lg.Tensor):
             assert isinstance(wanted, Value)
             if (found.shape, found.dtype.name) != (wanted.shape, wanted.dtype):
-                raise Mismatch(f"{name}: {found.node.spec} instead of {wanted.dtype}")
+                raise MismatchError(f"{name}: {found.node.spec} instead of {wanted.dtype}")
             self._know_again(name, found)
         elif isinstance(found, training.StepOutcome):
             self._compare_outcomes(name, found, wanted)
@@ -148,7 +148,7 @@ class Machine:
         elif isinstance(found, np.ndarray):
             scale = 1.0 + float(np.abs(wanted).max(initial=0.0))
             if not np.allclose(found, wanted, rtol=0.0, atol=3e-4 * scale):
-                raise Mismatch(f"{name}: {found} instead of {wanted}")
+                raise MismatchError(f"{name}: {found} instead of {wanted}")
 
     def _know_again(self, name: str, found: lg.Tensor) -> None:
         """A tensor with the node of another one has the other's history too."""
@@ -163,35 +163,35 @@ class Machine:
 
     def _compare(self, name: str, found: Array, wanted: Value) -> None:
         if found.flags.writeable:
-            raise Mismatch(f"{name} can be written to")
+            raise MismatchError(f"{name} can be written to")
         if (found.shape, found.dtype.name) != (wanted.shape, wanted.dtype):
-            raise Mismatch(f"{name}: {found.dtype}{found.shape}, not {wanted.dtype}")
+            raise MismatchError(f"{name}: {found.dtype}{found.shape}, not {wanted.dtype}")
         off = np.abs(found.astype(float) - wanted.clean.astype(float))
         if off.size and not off.max() <= tolerance(wanted):
             text = f"{found}\ninstead of\n{wanted.clean}\noff by {off.max():.3g}"
-            raise Mismatch(f"{name}:\n{text}, allowed {tolerance(wanted):.3g}")
+            raise MismatchError(f"{name}:\n{text}, allowed {tolerance(wanted):.3g}")
 
     def _compare_outcomes(
         self, name: str, found: training.StepOutcome, wanted: Outcome
     ) -> None:
         for field in ("global_step", "applied", "clipped", "missing", "lr"):
             if getattr(found, field) != getattr(wanted, field):
-                raise Mismatch(f"{name}.{field}: {found} instead of {wanted}")
+                raise MismatchError(f"{name}.{field}: {found} instead of {wanted}")
         for measured, value in (
             (found.loss, wanted.loss),
             (found.grad_norm, wanted.grad_norm),
         ):
             if value is None or measured is None:
-                if value is not measured:
-                    raise Mismatch(f"{name}: a norm of {measured}, not {value}")
+                if value is not None or measured is not None:
+                    raise MismatchError(f"{name}: a norm of {measured}, not {value}")
             elif abs(measured - float(value.clean.reshape(()))) > tolerance(value):
-                raise Mismatch(f"{name}: {measured} instead of {value.clean}")
+                raise MismatchError(f"{name}: {measured} instead of {value.clean}")
 
     def _recheck(self) -> None:
         """Arrays that were handed out are as they were, and copies are alike."""
         for array, kept in self.held:
             if array.tobytes() != kept:
-                raise Mismatch("an array that was handed out has changed")
+                raise MismatchError("an array that was handed out has changed")
 
     def finish(self, shuffle: random.Random) -> None:
         """Ask for everything that is left, in any order; then nothing may be left."""
@@ -204,7 +204,7 @@ class Machine:
                 self._compare(name, found.numpy(), value)
         for one, other in self.copies:
             if {one, other} <= set(names) and bits(self.lazy[one]) != bits(self.lazy[other]):
-                raise Mismatch(f"{one} and its copy {other} differ")
+                raise MismatchError(f"{one} and its copy {other} differ")
         self._recheck()
 
     def results(self) -> dict[str, Any]:
@@ -220,7 +220,7 @@ class Machine:
         self.lazy.clear()
         alive = [ref for ref in self.nodes if ref() is not None]
         if alive:
-            raise Mismatch(f"{len(alive)} nodes outlive the program: {alive[0]()!r}")
+            raise MismatchError(f"{len(alive)} nodes outlive the program: {alive[0]()!r}")
 
 
 def replay(lines: Iterable[str], seed: int = 0) -> Machine:
@@ -233,11 +233,11 @@ def replay(lines: Iterable[str], seed: int = 0) -> Machine:
     return machine
 
 
-def fails(lines: Sequence[str]) -> Mismatch | None:
+def fails(lines: Sequence[str]) -> MismatchError | None:
     """How a program fails, if it does."""
     try:
         replay(lines).let_go()
-    except Mismatch as error:
+    except MismatchError as error:
         return error.with_traceback(None)
     return None
 
@@ -261,4 +261,3 @@ def shrunk(lines: Sequence[str]) -> list[str]:
 def script(lines: Iterable[str]) -> str:
     """A program that stands alone."""
     return PREAMBLE + "\n".join(lines)
-

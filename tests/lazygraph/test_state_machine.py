@@ -12,7 +12,7 @@ from lazygraph import plan
 from lazygraph.backends.numpy import compiler
 from lazygraph.extend import OPS, Kind, Known
 from lazygraph.ops import layout, transcendental
-from tests.lazygraph.machine import Machine, Mismatch, fails, replay, script, shrunk
+from tests.lazygraph.machine import Machine, MismatchError, fails, replay, script, shrunk
 from tests.lazygraph.programs.statements import write
 
 BLOCK = 25
@@ -29,7 +29,7 @@ def programs(seeds: range) -> Iterator[Machine]:
             results = machine.results()
             machine.let_go()
             machine.lazy["results"] = results
-        except Mismatch as error:
+        except MismatchError as error:
             lines = shrunk(error.lines) if fails(error.lines) else error.lines
             pytest.fail(f"seed {seed}: {fails(lines) or error}\n\n{script(lines)}\n")
         yield machine
@@ -86,7 +86,7 @@ def first_failure(seeds: Iterator[int]) -> list[str]:
     for seed in seeds:
         try:
             write(seed).let_go()
-        except Mismatch as error:
+        except MismatchError as error:
             return shrunk(error.lines)
     return []
 
@@ -111,9 +111,7 @@ class TestWrongEngines:
         monkeypatch.setattr(layout, "PLACE", replace(layout.PLACE, evaluate=place))
         assert 0 < len(first_failure(iter(range(200)))) <= 5
 
-    def test_memory_that_is_used_again_too_soon(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_memory_that_is_used_again_too_soon(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def place(intervals: Any) -> Any:
             return [0 for _ in intervals], 1 << 16
 
@@ -124,9 +122,8 @@ class TestWrongEngines:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Known, "guard", lambda self, node: None)
-        with pytest.raises(Mismatch):
-            for seed in range(300):
-                write(seed)
+        with pytest.raises(MismatchError):
+            list(map(write, range(300)))
 
     def test_a_var_whose_old_graphs_see_its_new_value(
         self, monkeypatch: pytest.MonkeyPatch

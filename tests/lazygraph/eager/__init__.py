@@ -47,9 +47,7 @@ lg = SimpleNamespace(
     scope=nullcontext,
     no_realize=nullcontext,
 )
-training = SimpleNamespace(
-    SGD=steps.SGD, AdamW=steps.AdamW, TrainingLoop=steps.TrainingLoop
-)
+training = SimpleNamespace(SGD=steps.SGD, AdamW=steps.AdamW, TrainingLoop=steps.TrainingLoop)
 
 
 def sampled(name: str, seed: int) -> Value:

@@ -36,9 +36,7 @@ def _one(
 
     def function(x: Any) -> Value:
         (x,) = common(x, floating=floating)
-        return record(
-            forward, lambda g, y, a: [g * slope(a, y)], x, exact=exact, decide=decide
-        )
+        return record(forward, lambda g, y, a: [g * slope(a, y)], x, exact=exact, decide=decide)
 
     return function
 

@@ -50,7 +50,9 @@ def getitem(x: Any, key: Any) -> Value:
 def _with(tensors: Sequence[Value], x: Value) -> Value:
     """The value, with a history of which tensors without a gradient are a part."""
     nothing = [None] * len(tensors)
-    return record(lambda y, *rest: y, lambda g, y, *rest: [g, *nothing], x, *tensors, exact=always)
+    return record(
+        lambda y, *rest: y, lambda g, y, *rest: [g, *nothing], x, *tensors, exact=always
+    )
 
 
 def reshape(x: Any, shape: Any) -> Value:
@@ -120,16 +122,17 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Value:
 
 def unstack(x: Any, *, axis: int = 0) -> tuple[Value, ...]:
     x = lift(x)
-    return tuple(
-        _moved(lambda a, i=i: np.take(a, i, axis), x)  # type: ignore[misc]
-        for i in range(x.shape[axis])
-    )
+    return tuple(_moved(lambda a, i=i: np.take(a, i, axis), x) for i in range(x.shape[axis]))
 
 
 def where(condition: Any, x1: Any, x2: Any) -> Value:
     chosen = lift(condition)
     a, b = common(x1, x2)
-    return _with([chosen], _moved(lambda p, q: np.where(chosen.clean, p, q), a, b))
+
+    def pick(p: Any, q: Any) -> Any:
+        return np.where(chosen.clean, p, q)
+
+    return _with([chosen], _moved(pick, a, b))
 
 
 def tril(x: Any, *, k: int = 0) -> Value:
@@ -197,7 +200,11 @@ def diff(x: Any, *, axis: int = -1) -> Value:
 
 def one_hot(x: Any, classes: int) -> Value:
     return record(
-        lambda a: np.eye(classes)[a], lambda g, y, a: [None], lift(x), dtype="float32", exact=always
+        lambda a: np.eye(classes)[a],
+        lambda g, y, a: [None],
+        lift(x),
+        dtype="float32",
+        exact=always,
     )
 
 

@@ -179,9 +179,7 @@ def norm(x: Any, *, dtype: str | None = None) -> Value:
     return found if dtype is None else astype(found, dtype)
 
 
-def vector_norm(
-    x: Any, *, axis: Any = None, keepdims: bool = False, ord: float = 2.0
-) -> Value:
+def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: float = 2.0) -> Value:
     def forward(a: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
         total = np.sum(np.abs(a) ** ord, axis=axis, keepdims=keepdims)
         return np.asarray(total ** (1.0 / ord))
@@ -205,7 +203,8 @@ def cumulative_sum(x: Any, *, axis: int) -> Value:
 
 def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Value:
     def forward(a: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
-        return np.asarray(np.logaddexp.reduce(a, axis=axis, keepdims=keepdims))
+        reduce: Any = np.logaddexp.reduce
+        return np.asarray(reduce(a, axis=axis, keepdims=keepdims))
 
     return _reduce(
         _floating(x), forward, lambda g, y, a, axes: g * np.exp(a - y), axis, keepdims

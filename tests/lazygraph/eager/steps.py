@@ -8,7 +8,7 @@ import numpy as np
 
 from lazygraph.errors import GradientError
 from tests.lazygraph.eager.tape import gradients, history
-from tests.lazygraph.eager.values import Rejected, Value, disturbed, tolerance
+from tests.lazygraph.eager.values import RejectedError, Value, disturbed, tolerance
 from tests.lazygraph.eager.variables import Var
 from tests.lazygraph.exactness import Array
 
@@ -34,7 +34,7 @@ class Optimizer:
         """New twins of each parameter, with their new slots.
 
         Raises:
-            Rejected: rounding decides a parameter, or a moment.
+            RejectedError: rounding decides a parameter, or a moment.
         """
         found = {}
         for i, (clean, noisy) in grads.items():
@@ -147,9 +147,7 @@ class TrainingLoop:
         over = norm is not None and limit is not None and bool(norm.clean > limit)
         return Outcome(reported, norm, opt.lr, self.global_step, True, over, missing)
 
-    def _gradients(
-        self, loss: Value, opt: Optimizer, also: Sequence[Value]
-    ) -> Twins:
+    def _gradients(self, loss: Value, opt: Optimizer, also: Sequence[Value]) -> Twins:
         for x in history([loss, *also]):
             if x.owner in opt.params and x is not x.owner.value:
                 raise GradientError("an outdated version")
@@ -170,14 +168,15 @@ class TrainingLoop:
             np.sqrt(sum(np.sum(pair[side] ** 2) for pair in grads.values())) for side in (0, 1)
         ]
         if abs(norms[0] - self.max_norm) < 1e-3:
-            raise Rejected("on the verge of clipping")
+            raise RejectedError("on the verge of clipping")
         factors = [min(1.0, self.max_norm / float(n + 1e-6)) for n in norms]
         return _measured(norms, 1.0, grain), factors
 
 
 def _measured(twins: Sequence[Any], divisor: float, grain: str) -> Value:
     """A number that a step reports."""
-    found = Value(*(np.asarray(x / divisor) for x in twins), "float64", grain=grain)
+    clean, noisy = (np.asarray(x / divisor) for x in twins)
+    found = Value(clean, noisy, "float64", grain=grain)
     tolerance(found)
     return found
 

@@ -6,21 +6,31 @@ from typing import Any
 import numpy as np
 
 from lazygraph.errors import GradientError
-from tests.lazygraph.eager.values import Rejected, Value, are_short, coarsest, disturbed, leaf
+from tests.lazygraph.eager.values import (
+    RejectedError,
+    Value,
+    are_short,
+    coarsest,
+    disturbed,
+    leaf,
+)
 from tests.lazygraph.exactness import Array
 
 Arrays = Mapping[Value, Array]
 
 
-def history(roots: Iterable[Value]) -> list[Value]:
-    """All that the roots were computed from, in the order of birth."""
+def history(roots: Iterable[Value], stopping: bool = False) -> list[Value]:
+    """All that the roots were computed from, in the order of birth.
+
+    With `stopping` nothing below a detached value, which no gradient reaches.
+    """
     found: set[Value] = set()
     waiting = list(roots)
     while waiting:
         x = waiting.pop()
         if x not in found:
             found.add(x)
-            waiting += x.parents
+            waiting += () if stopping and x.stops else x.parents
     return sorted(found, key=lambda x: x.born)
 
 
@@ -39,7 +49,7 @@ def pulled_back(
     total: dict[Value, Array] = {y: u}
     with np.errstate(all="ignore"):
         for node in reversed(order):
-            if node.pull is None or node not in total:
+            if node.pull is None or node not in total or node.stops:
                 continue
             g = disturbed(total[node], node.dtype) if disturb else total[node]
             shares = node.pull(g, arrays[node], *[arrays[x] for x in node.parents])
@@ -63,7 +73,7 @@ def gradients(y: Value, upstream: Value | None) -> dict[Value, Value]:
     """The gradient for every floating value that `y` depends on."""
     if not y.is_floating:
         raise GradientError("not floating")
-    order = history([y])
+    order = history([y], stopping=True)
     check_versions(order)
     u = leaf(np.ones(y.shape)) if upstream is None else upstream
     clean = pulled_back(order, {x: x.clean for x in order}, y, u.clean)
@@ -79,7 +89,7 @@ def curvature(y: Value, x: Value, v: Array) -> Array:
     """The gradient for `x` of `<v, gradient of y for x>`, by differences of first gradients.
 
     Raises:
-        Rejected: steps of two sizes disagree: a kink is near.
+        RejectedError: steps of two sizes disagree: a kink is near.
     """
     order = history([y])
 
@@ -100,7 +110,7 @@ def curvature(y: Value, x: Value, v: Array) -> Array:
     best = np.asarray((4.0 * fine - coarse) / 3.0)
     scale = 1.0 + np.abs(best).max(initial=0.0)
     if not np.all(np.abs(fine - best) <= 1e-4 * scale) or scale > 1e3:
-        raise Rejected("a kink is near")
+        raise RejectedError("a kink is near")
     return best
 
 
@@ -111,6 +121,6 @@ def copied(root: Value) -> Value:
     for x in history([root]):
         parents = [twins[p] for p in x.parents]
         twin = twins[x] = Value(x.clean, x.noisy, x.dtype, parents, x.forward, x.pull, x.grain)
-        twin.realized = x.realized
+        twin.realized, twin.stops = x.realized, x.stops
         twin.owner = owners.setdefault(x.owner, object())
     return twins[root]

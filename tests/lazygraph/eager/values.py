@@ -31,7 +31,7 @@ def roll_again(seed: int) -> None:
     _dice = np.random.default_rng(seed)
 
 
-class Rejected(Exception):
+class RejectedError(Exception):
     """What was asked for cannot be compared well: a pole, a jump nearby, too large a number."""
 
 
@@ -108,10 +108,12 @@ class Value(Operand):
         self.born = next(_births)
         self.owner: Any = None  # of whom it is a version, if of anybody
         self.realized = not parents
+        self.stops = False  # no gradient is asked for below it
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.clean.shape
+        shape: tuple[int, ...] = self.clean.shape
+        return shape
 
     @property
     def ndim(self) -> int:
@@ -148,7 +150,9 @@ class Value(Operand):
         """Without a gradient; if it is remembered, without a history too."""
         if self.realized and self.parents:
             return Value(self.clean, self.noisy, self.dtype, grain=self.grain)
-        return record(lambda a: a, lambda g, y, a: [None], self, exact=always)
+        found = record(lambda a: a, lambda g, y, a: [None], self, exact=always)
+        found.stops = True
+        return found
 
 
 def leaf(array: Any, dtype: str | None = None) -> Value:
@@ -241,7 +245,7 @@ def disturbed(array: Array, dtype: str) -> Array:
 
 def _check_size(y: Array) -> None:
     if not np.isfinite(y).all() or np.abs(y).max(initial=0.0) > LARGEST:
-        raise Rejected("infinite, or large")
+        raise RejectedError("infinite, or large")
 
 
 def _check_decision(decide: Forward, operands: Sequence[Value]) -> None:
@@ -251,7 +255,7 @@ def _check_decision(decide: Forward, operands: Sequence[Value]) -> None:
     for far in (10.0, -10.0):
         moved = [x.clean if x.is_exact else _away(x, far) for x in operands]
         if not np.array_equal(decide(*moved), wanted):
-            raise Rejected("a jump is near")
+            raise RejectedError("a jump is near")
 
 
 def _away(x: Value, far: float) -> Array:
@@ -262,7 +266,7 @@ def allowed(clean: Array, noisy: Array, grain: str) -> float:
     """How far any element of a tensor may be off, given what rounding did to the twin.
 
     Raises:
-        Rejected: rounding did too much to it.
+        RejectedError: rounding did too much to it.
     """
     if clean is noisy or not clean.size:
         return 0.0
@@ -270,7 +274,7 @@ def allowed(clean: Array, noisy: Array, grain: str) -> float:
     rounding = float(np.abs(noisy - clean).max()) / SHAKE[grain] + EPSILON[grain] * largest
     off = AMPLE[grain] * rounding
     if not off <= LOOSEST[grain] * largest:
-        raise Rejected("rounding decides")
+        raise RejectedError("rounding decides")
     return off
 
 

@@ -103,9 +103,10 @@ def common(*xs: Any, floating: bool = False) -> list[Value]:
 
 def astype(x: Any, dtype: str) -> Value:
     """The value as another dtype; gradients go back between floats."""
-    x = lift(x)
-    if x.dtype == dtype:
-        return x
+    given: Value = lift(x)
+    if given.dtype == dtype:
+        return given
+    x = given
     kind = "float64" if _rank(dtype) == 2 else dtype
 
     def convert(a: Array) -> Array:
@@ -139,7 +140,7 @@ def grad(y: Value, xs: Any, *, upstream: Any = None, missing: str = "raise") -> 
 def _in_graph(x: Any, y: Value) -> Value:
     """A Var means its version in the graph of `y`."""
     if isinstance(x, Var):
-        return next((leaf for leaf in history([y]) if leaf.owner is x), x.value)
+        return next((leaf for leaf in history([y], stopping=True) if leaf.owner is x), x.value)
     return lift(x)
 
 

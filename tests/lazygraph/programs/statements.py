@@ -10,8 +10,10 @@ from tests.lazygraph.eager.tape import history
 from tests.lazygraph.eager.values import Value
 from tests.lazygraph.eager.variables import Var
 from tests.lazygraph.machine import Machine
-from tests.lazygraph.programs.expressions import COMPARISONS, EXPRESSIONS, PAIRS, masked
-from tests.lazygraph.programs.writer import NothingFits, Writer, is_floating
+from tests.lazygraph.programs.expressions import EXPRESSIONS
+from tests.lazygraph.programs.numbers import COMPARISONS, PAIRS
+from tests.lazygraph.programs.places import masked
+from tests.lazygraph.programs.writer import NothingFitsError, Writer, is_floating
 
 SHAPES = ((), (1,), (3,), (4,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 1), (2, 2, 3), (4, 1, 2))
 DTYPES = ("float64",) * 6 + ("float32",) * 3 + ("int64", "int32", "uint8", "bool")
@@ -38,7 +40,7 @@ def variation(w: Writer) -> str:
     earlier = [found for line in w.machine.lines if (found := WITH_NUMBER.fullmatch(line))]
     fitting = [found for found in earlier if found["name"] in alive]
     if not fitting:
-        raise NothingFits
+        raise NothingFitsError
     found = w.rng.choice(fitting)
     other = f"{found['before']}{w.number()}{found['after']}"
     return f"{found['name']}.realize(); {w.new()} = ({other}).realize()"
@@ -105,7 +107,7 @@ def verify(w: Writer) -> str:
 
 def _roots(w: Writer, y: str) -> list[str]:
     """Names of floating tensors and Vars that `y` was computed from."""
-    past = set(history([w.value(y)]))
+    past = set(history([w.value(y)], stopping=True))
 
     def counts(x: Any) -> bool:
         if isinstance(x, Var):
@@ -148,7 +150,9 @@ def second_gradient(w: Writer) -> str:
 def loss(w: Writer) -> str:
     var = w.pick(w.names(lambda x: isinstance(x, Var)))
     other = w.partner(var)
-    inner = w.pick((f"{var} * {other}", f"lg.tanh({var}) - {other}", f"lg.square({var} + {other})"))
+    inner = w.pick(
+        (f"{var} * {other}", f"lg.tanh({var}) - {other}", f"lg.square({var} + {other})")
+    )
     return f"{w.new()} = lg.{w.pick(('mean', 'sum'))}({inner})"
 
 
@@ -157,7 +161,7 @@ def optimizer(w: Writer) -> str:
     called = {w.machine.model[n].name: n for n in w.names(lambda x: isinstance(x, Var))}
     names = sorted(called.values())
     if not names:
-        raise NothingFits
+        raise NothingFitsError
     some = w.rng.sample(names, w.rng.randint(1, min(3, len(names))))
     how = w.pick(
         (
@@ -229,7 +233,7 @@ def write(seed: int, length: int = LENGTH) -> Machine:
             (form,) = w.rng.choices(forms, weights)
             try:
                 machine.run(form(w))
-            except NothingFits:
+            except NothingFitsError:
                 continue
         machine.finish(w.rng)
     return machine

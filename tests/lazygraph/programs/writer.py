@@ -14,7 +14,7 @@ NUMBERS = ("2", "0.5", "1", "1.0", "0", "0.0", "-0.0", "-1.5", "3", "-1", "0.25"
 MOST = 72  # elements of a tensor
 
 
-class NothingFits(Exception):
+class NothingFitsError(Exception):
     """Nothing is there yet that the line could speak of."""
 
 
@@ -68,7 +68,7 @@ class Writer:
 
     def pick(self, options: Sequence[str]) -> str:
         if not options:
-            raise NothingFits
+            raise NothingFitsError
         return self.rng.choice(options)
 
     def chance(self, p: float) -> bool:
@@ -102,7 +102,7 @@ class Writer:
     def axis(self, x: Value) -> int:
         """One axis, counted from either end."""
         if not x.ndim:
-            raise NothingFits
+            raise NothingFitsError
         return self.rng.randrange(-x.ndim, x.ndim)
 
     def axes(self, x: Value) -> Any:
