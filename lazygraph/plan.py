@@ -60,18 +60,21 @@ def scan(roots: Sequence[Node], through_remembered: bool = False) -> Scan:
             add(node.params)
             for x in node.inputs:
                 add(position[x])
+            # A value that another thread has computed meanwhile is none of this walk's leaves.
+            value = node.value if through_remembered else None
         elif node in position:
             continue
-        elif node.inputs and (node.value is None or through_remembered):
-            opened.append(node)
-            stack.append(None)
-            stack += node.inputs[::-1]
-            continue
-        elif node.value is None:
-            add(node.op)
-            add(node.params)
+        else:
+            value = node.value
+            if node.inputs and (value is None or through_remembered):
+                opened.append(node)
+                stack.append(None)
+                stack += node.inputs[::-1]
+                continue
+            if value is None:
+                add(node.op)
+                add(node.params)
         position[node] = len(position)
-        value = node.value
         if value is not None:
             leaves.append(node)
             if node.inputs and through_remembered:

@@ -1,7 +1,7 @@
 """Cells: mutable state, replaced one by one or many at once, all or nothing."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -44,6 +44,11 @@ class Cell(Generic[T]):
         """The current value."""
         value, candidate, commit = self._state
         return candidate if commit is not None and commit.done else value  # type: ignore[return-value]
+
+    def advance(self, following: Callable[[T], T]) -> None:
+        """Replace the value by one that follows from it; no other change comes between."""
+        with _lock:
+            replace_all([(self, following(self.get()))])
 
     def __repr__(self) -> str:
         return f"Cell({self.get()!r})"

@@ -1,10 +1,11 @@
 """Named parameters: values that are replaced, never changed."""
 
+import threading
 from typing import Any
 
 from lazygraph.dtypes import DType, as_dtype
 from lazygraph.errors import DTypeError, ShapeError
-from lazygraph.graph.cell import Cell, replace_all
+from lazygraph.graph.cell import Cell
 from lazygraph.graph.engine import engine
 from lazygraph.graph.leaves import VARIABLE, owned_array
 from lazygraph.graph.node import Node, Value
@@ -14,6 +15,7 @@ from lazygraph.graph.tensor import Tensor, TensorLike, as_tensor
 from lazygraph.source import Line, capture, place
 
 Version = tuple[int, Value]
+_lock = threading.Lock()
 
 
 class VarIdentity:
@@ -123,7 +125,15 @@ class Var(Operators):
         """The leaf for the current version."""
         version, value = self.cell.get()
         leaf = self._leaf
-        if leaf is None or leaf.node.params[1] != version:
+        if leaf is None or leaf.node.value is not value or leaf.node.params[1] != version:
+            with _lock:  # so that threads that ask at once get one leaf
+                return self._renewed()
+        return leaf
+
+    def _renewed(self) -> Tensor:
+        version, value = self.cell.get()
+        leaf = self._leaf
+        if leaf is None or leaf.node.value is not value or leaf.node.params[1] != version:
             leaf = Tensor(Node(VARIABLE, (), (self._identity, version), self._spec, value))
             self._leaf = leaf
         return leaf
@@ -172,7 +182,7 @@ class Var(Operators):
 
     def replace(self, array: Value) -> None:
         """Make `array`, which has the Var's spec and no other writer, the next version."""
-        replace_all([(self.cell, self.successor(array))])
+        self.cell.advance(lambda version: (version[0] + 1, array))
 
     def successor(self, array: Value) -> Version:
         """The content of `cell` that makes `array` the next version."""

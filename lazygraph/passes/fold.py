@@ -22,8 +22,7 @@ def run(roots: Sequence[Node], known: Known, evaluate: Evaluate) -> tuple[Node, 
 
     def replace(node: Node) -> Node:
         if (
-            node.value is not None
-            or node in known.slots
+            known.is_leaf(node)
             or node.op.kind is Kind.LEAF
             or node.op.name == "broadcast_to"
             or node.spec.nbytes > LARGEST
@@ -37,4 +36,4 @@ def run(roots: Sequence[Node], known: Known, evaluate: Evaluate) -> tuple[Node, 
         finally:
             recording.reset(token)
 
-    return transform(roots, replace)
+    return transform(roots, replace, known)

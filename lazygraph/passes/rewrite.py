@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from lazygraph.errors import InternalError
 from lazygraph.graph.leaves import SCALAR
 from lazygraph.graph.node import Node, Value
-from lazygraph.graph.walk import is_remembered, postorder
+from lazygraph.graph.walk import postorder
 from lazygraph.source import recording
 
 _MOST_SWEEPS = 16
@@ -42,7 +42,15 @@ class Known:
 
     def is_constant(self, node: Node) -> bool:
         """Whether the node is a leaf with the same value in every run of the plan."""
-        return node.value is not None and node not in self.slots
+        return node.value is not None and not node.inputs and node not in self.slots
+
+    def is_leaf(self, node: Node) -> bool:
+        """Whether the plan takes the value of a node as given.
+
+        What is remembered is so if it was when the graph was scanned; a value that another
+        thread has computed since is not part of the plan.
+        """
+        return node in self.slots or self.is_constant(node)
 
     def scalar(self, node: Node) -> Value | None:
         """The value of a Python scalar's leaf, unless it is opaque. Using it needs `guard`."""
@@ -96,12 +104,14 @@ def rebuilt(node: Node, inputs: tuple[Node, ...]) -> Node:
         recording.reset(token)
 
 
-def transform(roots: Sequence[Node], replace: Callable[[Node], Node]) -> tuple[Node, ...]:
+def transform(
+    roots: Sequence[Node], replace: Callable[[Node], Node], known: Known
+) -> tuple[Node, ...]:
     """Rebuild a graph bottom-up: each node over its new inputs, then through `replace`."""
     new: dict[Node, Node] = {}
-    for node in postorder(roots, is_remembered):
+    for node in postorder(roots, known.slots.__contains__):
         current = node
-        if node.value is None and node.inputs:
+        if node.inputs and node not in known.slots:
             inputs = tuple([new[x] for x in node.inputs])
             if any(a is not b for a, b in zip(inputs, node.inputs, strict=True)):
                 current = rebuilt(node, inputs)
@@ -119,7 +129,7 @@ def apply_rules(roots: Sequence[Node], rules: Iterable[Rule], known: Known) -> t
 
     def replace(node: Node) -> Node:
         for _ in range(_MOST_SWEEPS):
-            if node.value is not None:
+            if known.is_leaf(node):
                 return node
             found = _first(node, (*by_op.get(node.op.name, ()), *everywhere), known)
             if found is None:
@@ -127,7 +137,7 @@ def apply_rules(roots: Sequence[Node], rules: Iterable[Rule], known: Known) -> t
             node = found
         raise InternalError(f"rules on {node.op.name} undo one another; fired: {known.counts}")
 
-    return transform(roots, replace)
+    return transform(roots, replace, known)
 
 
 def _first(node: Node, rules: Iterable[Rule], known: Known) -> Node | None:

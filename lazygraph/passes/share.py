@@ -30,18 +30,17 @@ def run(roots: Sequence[Node], known: Known) -> tuple[Node, ...]:
                 known.guard(twin)
         return twin
 
-    return transform(roots, replace)
+    return transform(roots, replace, known)
 
 
 def _key(node: Node, known: Known) -> Hashable:
-    if node.value is None:
-        if not node.inputs and node in known.slots:
-            return None
+    if not known.is_leaf(node):
         inputs = sorted(node.inputs, key=id) if node.op.commutes else node.inputs
         return (node.op, node.params, *inputs)
     if node.op is SCALAR:
         value = known.scalar(node)
         return None if value is None else (SCALAR, node.spec, value.tobytes())
-    if known.is_constant(node) and node.spec.nbytes <= _SMALL:
-        return ("constant", node.spec, node.value.tobytes())
+    constant = node.value if known.is_constant(node) else None
+    if constant is not None and node.spec.nbytes <= _SMALL:
+        return ("constant", node.spec, constant.tobytes())
     return None

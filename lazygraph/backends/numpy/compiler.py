@@ -15,7 +15,6 @@ from lazygraph.dtypes import as_dtype
 from lazygraph.graph.node import Node, Value
 from lazygraph.graph.op import Kind
 from lazygraph.graph.spec import Spec
-from lazygraph.graph.walk import is_remembered
 from lazygraph.ops.turning import is_turned, lies_densely
 from lazygraph.passes.memory import Interval, place
 from lazygraph.passes.schedule import shallow_first
@@ -71,7 +70,7 @@ class _Compiler:
 
     def compile(self, roots: Sequence[Node]) -> NumpyProgram:
         wanted = set(map(_computed_in, roots))
-        for node in shallow_first(roots, is_remembered):
+        for node in shallow_first(roots, self._slots.__contains__):
             self._entries[node] = self._entry(node, node in wanted)
         results = [self._handed_out(root) for root in dict.fromkeys(roots)]
         by_root = dict(zip(dict.fromkeys(roots), results, strict=True))
@@ -107,7 +106,7 @@ class _Compiler:
             entry = self._new(Storage(Home.SLOT, node.spec), phantom)
             self._slot_entries.append((entry.index, self._slots[node]))
             return entry
-        if node.value is not None:
+        if node.value is not None and not node.inputs:
             entry = self._new(Storage(Home.CONSTANT, node.spec), node.value)
             self._constants[entry.index] = node.value
             return entry
