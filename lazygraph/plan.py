@@ -60,7 +60,6 @@ def scan(roots: Sequence[Node], through_remembered: bool = False) -> Scan:
             add(node.params)
             for x in node.inputs:
                 add(position[x])
-            # A value that another thread has computed meanwhile is none of this walk's leaves.
             value = node.value if through_remembered else None
         elif node in position:
             continue
