@@ -44,7 +44,8 @@ def scan(roots: Sequence[Node], through_remembered: bool = False) -> Scan:
 
     Ops, parameters, sharing and the specs of leaves enter the key; data, names, lines and the
     values of Python scalars do not. A remembered node is a leaf; with `through_remembered` what
-    is below it is part of the structure as well, as gradients need it.
+    is below it is part of the structure as well, as gradients need it. A value that another
+    thread computes while its node is walked through is none of the leaves.
     """
     position: dict[Node, int] = {}
     leaves: list[Node] = []
