@@ -171,3 +171,15 @@ def test_a_process_that_was_spawned_unpickles_graphs_values_and_vars(tmp_path: P
     found = pickle.loads(file.read_bytes())
     for array, tensor in zip(found, (lazy, done, var.tensor(), lazy), strict=True):
         assert_same_bits(array, tensor)
+
+
+@pytest.mark.parametrize("stack", [(), (3,), (2, 2)], ids=str)
+def test_a_pickle_keeps_the_bits_of_products_that_are_still_to_come(
+    stack: tuple[int, ...], rng: np.random.Generator
+) -> None:
+    # Products read matrices as they lie, and a value that was transposed lies by columns.
+    for m, k, n in rng.integers(1, 24, (30, 3)):
+        x = lg.asarray(rng.standard_normal((*stack, k, m)).astype(np.float32))
+        other = lg.asarray(rng.standard_normal((*stack, k, n)).astype(np.float32))
+        turned = (x * 1.0).mT.realize()
+        assert_same_bits(pickle.loads(pickle.dumps(turned)) @ other, turned @ other)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from tests.lazygraph.eager.operand import FUNCTIONS
 from tests.lazygraph.eager.values import (
-    FUNCTIONS,
     Forward,
+    RejectedError,
     Value,
     always,
     dyadic,
@@ -132,14 +133,30 @@ def _gap(a: Array, b: Array) -> Array:
     return np.asarray(np.sign(a - b))
 
 
+def _signed(x: Array) -> Array:
+    """The array, none of whose elements is 0: the sign of a zero is nobody's promise."""
+    if not x.all():
+        raise RejectedError("the sign of a zero")
+    return x
+
+
+def _far_from_zero(x: Array) -> Array:
+    """The array, none of whose elements is what rounding may have left of a zero."""
+    if x.dtype.kind == "f" and np.any(np.abs(x) < 1e-5):
+        raise RejectedError("a divisor near zero")
+    return x
+
+
 add = _two(np.add, lambda a, b, y: (1.0, 1.0), dyadic)
 subtract = _two(np.subtract, lambda a, b, y: (1.0, -1.0), dyadic)
 multiply = _two(np.multiply, lambda a, b, y: (b, a), dyadic)
-divide = _two(np.divide, lambda a, b, y: (1.0 / b, -a / b**2), floating=True)
+divide = _two(
+    lambda a, b: a / _far_from_zero(b), lambda a, b, y: (1.0 / b, -a / b**2), floating=True
+)
 maximum = _two(np.maximum, lambda a, b, y: (_halves(a, b), _halves(b, a)), always, _gap)
 minimum = _two(np.minimum, lambda a, b, y: (_halves(b, a), _halves(a, b)), always, _gap)
 atan2 = _two(
-    np.arctan2,
+    lambda a, b: np.arctan2(_signed(a), b),
     lambda a, b, y: (b / (a * a + b * b), -a / (a * a + b * b)),
     decide=lambda a, b: np.signbit(a) * np.ones_like(b),
     floating=True,
@@ -149,15 +166,23 @@ logaddexp = _two(
     np.logaddexp, lambda a, b, y: (_sigmoid(a - b), _sigmoid(b - a)), floating=True
 )
 copysign = _two(
-    np.copysign,
+    lambda a, b: np.copysign(a, _signed(b)),
     lambda a, b, y: (np.sign(a) * np.sign(y), 0.0),
     always,
     lambda a, b: np.sign(a) + 3.0 * np.sign(b),
     floating=True,
 )
-floor_divide = _two(np.floor_divide, lambda a, b, y: (0.0, 0.0), always, np.floor_divide)
+floor_divide = _two(
+    lambda a, b: np.floor_divide(a, _far_from_zero(b)),
+    lambda a, b, y: (0.0, 0.0),
+    always,
+    np.floor_divide,
+)
 remainder = _two(
-    np.remainder, lambda a, b, y: (1.0, -np.floor_divide(a, b)), dyadic, np.floor_divide
+    lambda a, b: np.remainder(a, _far_from_zero(b)),
+    lambda a, b, y: (1.0, -np.floor_divide(a, b)),
+    dyadic,
+    np.floor_divide,
 )
 
 
@@ -216,7 +241,7 @@ logical_not = _logic(np.logical_not)
 isfinite = _logic(np.isfinite)
 isnan = _logic(np.isnan)
 isinf = _logic(np.isinf)
-signbit = _logic(np.signbit)
+signbit = _logic(lambda x: np.signbit(_signed(x)))
 bitwise_and = _logic(np.bitwise_and, dtype=None)
 bitwise_or = _logic(np.bitwise_or, dtype=None)
 bitwise_xor = _logic(np.bitwise_xor, dtype=None)

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from tests.lazygraph.eager.elementwise import subtract
-from tests.lazygraph.eager.values import FUNCTIONS, Forward, Value, always, leaf, record
+from tests.lazygraph.eager.operand import FUNCTIONS
+from tests.lazygraph.eager.values import Forward, Value, always, leaf, record
 from tests.lazygraph.eager.variables import astype, common, lift
 from tests.lazygraph.exactness import Array
 
 
-def _moved(
+def moved(
     move: Forward,
     *operands: Value,
     track: Forward | None = None,
@@ -44,10 +45,10 @@ def getitem(x: Any, key: Any) -> Value:
     masks = [part.realize() for part in tensors if part.dtype == "bool"]
     found = tuple(part.clean if isinstance(part, Value) else part for part in parts)
     indices = [part for part in tensors if part not in masks]
-    return _with(indices, _moved(lambda a: a[found], lift(x)))
+    return with_history(indices, moved(lambda a: a[found], lift(x)))
 
 
-def _with(tensors: Sequence[Value], x: Value) -> Value:
+def with_history(tensors: Sequence[Value], x: Value) -> Value:
     """The value, with a history of which tensors without a gradient are a part."""
     nothing = [None] * len(tensors)
     return record(
@@ -56,31 +57,31 @@ def _with(tensors: Sequence[Value], x: Value) -> Value:
 
 
 def reshape(x: Any, shape: Any) -> Value:
-    return _moved(lambda a: a.reshape(shape), lift(x))
+    return moved(lambda a: a.reshape(shape), lift(x))
 
 
 def permute_dims(x: Any, axes: Sequence[int]) -> Value:
-    return _moved(lambda a: a.transpose(axes), lift(x))
+    return moved(lambda a: a.transpose(axes), lift(x))
 
 
 def matrix_transpose(x: Any) -> Value:
-    return _moved(lambda a: np.swapaxes(a, -1, -2), lift(x))
+    return moved(lambda a: np.swapaxes(a, -1, -2), lift(x))
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Value:
-    return _moved(lambda a: np.moveaxis(a, source, destination), lift(x))
+    return moved(lambda a: np.moveaxis(a, source, destination), lift(x))
 
 
 def squeeze(x: Any, axis: Any) -> Value:
-    return _moved(lambda a: np.squeeze(a, axis), lift(x))
+    return moved(lambda a: np.squeeze(a, axis), lift(x))
 
 
 def expand_dims(x: Any, axis: int) -> Value:
-    return _moved(lambda a: np.expand_dims(a, axis), lift(x))
+    return moved(lambda a: np.expand_dims(a, axis), lift(x))
 
 
 def broadcast_to(x: Any, shape: Sequence[int]) -> Value:
-    return _moved(lambda a: np.array(np.broadcast_to(a, shape)), lift(x))
+    return moved(lambda a: np.array(np.broadcast_to(a, shape)), lift(x))
 
 
 def broadcast_arrays(*xs: Any) -> list[Value]:
@@ -89,15 +90,15 @@ def broadcast_arrays(*xs: Any) -> list[Value]:
 
 
 def flip(x: Any, *, axis: Any = None) -> Value:
-    return _moved(lambda a: np.flip(a, axis), lift(x))
+    return moved(lambda a: np.flip(a, axis), lift(x))
 
 
 def roll(x: Any, shift: Any, *, axis: Any = None) -> Value:
-    return _moved(lambda a: np.roll(a, shift, axis), lift(x))
+    return moved(lambda a: np.roll(a, shift, axis), lift(x))
 
 
 def pad(x: Any, pad_width: Any, *, value: float = 0) -> Value:
-    return _moved(
+    return moved(
         lambda a: np.pad(a, pad_width, constant_values=value),
         lift(x),
         track=lambda a: np.pad(a, pad_width),
@@ -105,24 +106,24 @@ def pad(x: Any, pad_width: Any, *, value: float = 0) -> Value:
 
 
 def repeat(x: Any, repeats: int, *, axis: int | None = None) -> Value:
-    return _moved(lambda a: np.repeat(a, repeats, axis), lift(x))
+    return moved(lambda a: np.repeat(a, repeats, axis), lift(x))
 
 
 def tile(x: Any, repetitions: Sequence[int]) -> Value:
-    return _moved(lambda a: np.tile(a, repetitions), lift(x))
+    return moved(lambda a: np.tile(a, repetitions), lift(x))
 
 
 def concat(arrays: Sequence[Any], axis: int | None = 0) -> Value:
-    return _moved(lambda *xs: np.concatenate(xs, axis), *common(*arrays))
+    return moved(lambda *xs: np.concatenate(xs, axis), *common(*arrays))
 
 
 def stack(arrays: Sequence[Any], axis: int = 0) -> Value:
-    return _moved(lambda *xs: np.stack(xs, axis), *common(*arrays))
+    return moved(lambda *xs: np.stack(xs, axis), *common(*arrays))
 
 
 def unstack(x: Any, *, axis: int = 0) -> tuple[Value, ...]:
     x = lift(x)
-    return tuple(_moved(lambda a, i=i: np.take(a, i, axis), x) for i in range(x.shape[axis]))
+    return tuple(moved(lambda a, i=i: np.take(a, i, axis), x) for i in range(x.shape[axis]))
 
 
 def where(condition: Any, x1: Any, x2: Any) -> Value:
@@ -132,15 +133,15 @@ def where(condition: Any, x1: Any, x2: Any) -> Value:
     def pick(p: Any, q: Any) -> Any:
         return np.where(chosen.clean, p, q)
 
-    return _with([chosen], _moved(pick, a, b))
+    return with_history([chosen], moved(pick, a, b))
 
 
 def tril(x: Any, *, k: int = 0) -> Value:
-    return _moved(lambda a: np.tril(a, k), lift(x))
+    return moved(lambda a: np.tril(a, k), lift(x))
 
 
 def triu(x: Any, *, k: int = 0) -> Value:
-    return _moved(lambda a: np.triu(a, k), lift(x))
+    return moved(lambda a: np.triu(a, k), lift(x))
 
 
 def take(x: Any, indices: Any, *, axis: int) -> Value:
@@ -154,7 +155,7 @@ def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Value:
 def _with_indices(pick: Forward, x: Any, indices: Any) -> Value:
     """A movement that goes by integers, which belong to the history."""
     at = lift(indices)
-    return _with([at], _moved(lambda a: pick(a, at.clean), lift(x)))
+    return with_history([at], moved(lambda a: pick(a, at.clean), lift(x)))
 
 
 def _order(a: Array, axis: int, descending: bool) -> Array:
@@ -177,7 +178,7 @@ def sort(x: Any, *, axis: int = -1, descending: bool = False) -> Value:
 
 def topk(x: Any, k: int, *, axis: int = -1, largest: bool = True) -> tuple[Value, Value]:
     order = argsort(x, axis=axis, descending=largest)
-    first = _moved(lambda a: np.take(a, np.arange(k), axis), order)
+    first = moved(lambda a: np.take(a, np.arange(k), axis), order)
     return take_along_axis(x, first, axis), first
 
 
@@ -194,8 +195,8 @@ def searchsorted(x1: Any, x2: Any, *, side: str = "left") -> Value:
 
 def diff(x: Any, *, axis: int = -1) -> Value:
     x = lift(x)
-    before = _moved(lambda a: np.delete(a, -1, axis), x)
-    return subtract(_moved(lambda a: np.delete(a, 0, axis), x), before)
+    before = moved(lambda a: np.delete(a, -1, axis), x)
+    return subtract(moved(lambda a: np.delete(a, 0, axis), x), before)
 
 
 def one_hot(x: Any, classes: int) -> Value:

@@ -108,8 +108,10 @@ def curvature(y: Value, x: Value, v: Array) -> Array:
 
     coarse, fine = central(2e-3), central(1e-3)
     best = np.asarray((4.0 * fine - coarse) / 3.0)
+    ahead = (slope(1e-3) - slope(0.0)) / 1e-3
     scale = 1.0 + np.abs(best).max(initial=0.0)
-    if not np.all(np.abs(fine - best) <= 1e-4 * scale) or scale > 1e3:
+    smooth = np.abs(fine - best) <= 1e-4 * scale
+    if not np.all(smooth & (np.abs(ahead - fine) <= 0.02 * scale)) or scale > 1e3:
         raise RejectedError("a kink is near")
     return best
 

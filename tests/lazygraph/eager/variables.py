@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from tests.lazygraph.eager.operand import FUNCTIONS, Operand
 from tests.lazygraph.eager.tape import copied, curvature, gradients, history
 from tests.lazygraph.eager.values import (
-    FUNCTIONS,
-    Operand,
     Value,
     always,
     coarsest,

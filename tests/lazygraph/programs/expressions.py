@@ -2,6 +2,13 @@
 
 from typing import Any
 
+from tests.lazygraph.programs.composites import (
+    normalized,
+    recomputed,
+    summed_by_letters,
+    updated,
+    windowed,
+)
 from tests.lazygraph.programs.numbers import (
     along_an_axis,
     bitwise,
@@ -83,6 +90,11 @@ EXPRESSIONS: dict[Any, int] = {
     matrix_product: 8,
     attention: 1,
     converted: 4,
+    normalized: 2,
+    summed_by_letters: 2,
+    recomputed: 3,
+    updated: 4,
+    windowed: 3,
     made: 2,
     drawn: 3,
     sample: 2,

@@ -132,10 +132,11 @@ def gradient(w: Writer) -> str:
     if len(wanted) == 1 and not ways and w.chance(0.4):
         argument = upstream.removeprefix(", upstream=")
         slope = f"{y}.backward({argument})[{wanted[0]}]"
-        use = w.pick(("{}", "{} * 0.5", "lg.tanh({})", f"{{}} + {wanted[0]}"))
+        use = w.pick(("{} * 1", "{} * 0.5", "lg.tanh({})", f"{{}} + {wanted[0]}"))
         return f"{w.new()} = together({use.format(slope)}).detach()"
     names = ", ".join(w.new() for _ in wanted)
-    asked = f"lg.grad({y}, [{', '.join(wanted)}]{upstream}{ways})"
+    # Times 1: a gradient that is a leaf itself would keep its history.
+    asked = f"[g * 1 for g in lg.grad({y}, [{', '.join(wanted)}]{upstream}{ways})]"
     with_y = w.pick(("", f"{y}, "))
     return f"{names}, = [g.detach() for g in together({with_y}{asked})]"
 
