@@ -1,5 +1,6 @@
 """The few switches of the engine, each with a setter and a `with` form."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,6 +16,7 @@ class Settings:
 
     backend: str = "numpy"
     verify: bool = False
+    threads: int | None = None
 
 
 _process = Settings()
@@ -59,16 +61,45 @@ def set_verify(verify: bool) -> None:
     _change(verify=bool(verify))
 
 
+def set_num_threads(threads: int | None) -> None:
+    """Choose how many threads a run may use; NumPy's matrix products have threads of their own.
+
+    Args:
+        threads: at least 1, from now on or to the end of the innermost `using`. None, the
+            default, means one for each core that the process may use.
+
+    Raises:
+        BackendError: the number is below 1.
+    """
+    _change(threads=_counted(threads))
+
+
+def num_threads() -> int:
+    """How many threads a run may use now."""
+    chosen = current().threads
+    return available_cores() if chosen is None else chosen
+
+
+def available_cores() -> int:
+    """The cores that this process may use, at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @contextmanager
-def using(*, backend: str | None = None, verify: bool | None = None) -> Iterator[None]:
+def using(
+    *, backend: str | None = None, verify: bool | None = None, threads: int | None = None
+) -> Iterator[None]:
     """Change settings inside a `with` block of this thread.
 
     Args:
         backend: as for `set_backend`.
         verify: as for `set_verify`.
+        threads: as for `set_num_threads`; None leaves the number as it is.
 
     Raises:
-        BackendError: there is no such backend, or it cannot run here.
+        BackendError: there is no such backend, or it cannot run here; or fewer threads than 1.
 
     Example:
         >>> import lazygraph as lg
@@ -79,11 +110,19 @@ def using(*, backend: str | None = None, verify: bool | None = None) -> Iterator
     changes: dict[str, Any] = {} if backend is None else {"backend": _checked(backend)}
     if verify is not None:
         changes["verify"] = bool(verify)
+    if threads is not None:
+        changes["threads"] = _counted(threads)
     token = _local.set(replace(current(), **changes))
     try:
         yield
     finally:
         _local.reset(token)
+
+
+def _counted(threads: int | None) -> int | None:
+    if threads is not None and threads < 1:
+        raise BackendError(f"the number of threads must be at least 1; got {threads}")
+    return threads
 
 
 def _checked(name: str) -> str:

@@ -54,6 +54,9 @@ class Op:
             kind VIEW, where `(array, **params)` returns a view or raises ValueError if the
             strides of the array allow none.
         kind: how the op touches its data.
+        choose: `(*arrays, **params) -> f` with `f(*arrays, out)` as quick as can be, and of the
+            same bits as `evaluate`, for all arrays with these shapes and strides. It may look
+            at nothing else of them. None if there is nothing to choose.
         gradient: `(g, y, *inputs, **params) -> [share of each input or None]`, in tensors;
             shares may have the broadcast shape. None means that no rule exists.
         emit: `(k, *scalars) -> scalar`, for POINTWISE ops: one element, through the protocol in
@@ -72,6 +75,7 @@ class Op:
     evaluate: Callable[..., Any]
     kind: Kind
     gradient: "Callable[..., Sequence[Tensor | None]] | None" = None
+    choose: Callable[..., Callable[..., Any]] | None = None
     emit: Callable[..., Any] | None = None
     params: tuple[str, ...] = ()
     coerce: Coerce = Coerce.COMMON

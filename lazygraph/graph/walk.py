@@ -1,6 +1,7 @@
 """Iterative walks: no depth of graph can exhaust the stack."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from lazygraph.graph.node import Node
 
@@ -8,7 +9,7 @@ from lazygraph.graph.node import Node
 def postorder(
     roots: Iterable[Node],
     is_leaf: Callable[[Node], bool] | None = None,
-    key: Callable[[Node], int] | None = None,
+    key: Callable[[Node], Any] | None = None,
 ) -> list[Node]:
     """Every node that `roots` reach, inputs first, in canonical depth-first order.
 

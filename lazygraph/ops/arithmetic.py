@@ -85,10 +85,13 @@ def multiply_no_nan(x1: TensorLike, x2: TensorLike) -> Tensor:
     return apply(MULTIPLY_NO_NAN, x1, x2)
 
 
+_BITS = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
+
+
 def _multiply_no_nan(a: Any, b: Any, out: Any) -> None:
     kept = np.not_equal(a, 0)
     np.multiply(a, b, out)
-    bits = out.view(f"i{out.itemsize}")
+    bits = out.view(_BITS[out.itemsize])
     np.multiply(bits, kept, bits)
 
 

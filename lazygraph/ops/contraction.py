@@ -1,7 +1,7 @@
 """Products summed over a shared axis."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,10 +73,18 @@ def _rows(x: Tensor) -> int:
 
 
 def _matmul(a: Value, b: Value, out: Value) -> None:
+    _chosen(a, b)(a, b, out)
+
+
+def _chosen(a: Value, b: Value) -> Callable[..., Any]:
+    if a.shape[-1] == 1 and a.ndim > 1 and b.ndim > 1:
+        return np.multiply  # a column by a row: nothing is summed
+    return _unlike if _are_transposes(a, b) else np.matmul
+
+
+def _unlike(a: Value, b: Value, out: Value) -> None:
     # NumPy would take a routine of its own for x @ x.T, which sums in another order.
-    if _are_transposes(a, b) and _meet(a, b):
-        b = b.copy(order="K")
-    np.matmul(a, b, out)
+    np.matmul(a, b.copy(order="K") if _meet(a, b) else b, out)
 
 
 def _are_transposes(a: Value, b: Value) -> bool:
@@ -106,6 +114,7 @@ MATMUL = define(
     infer=_matmul_spec,
     evaluate=_matmul,
     gradient=_matmul_gradient,
+    choose=_chosen,
     kind=Kind.CONTRACTION,
     samples=lambda rng: [
         Sample((rng.standard_normal((2, 3)), rng.standard_normal((3, 4)))),
@@ -147,6 +156,16 @@ def _turned_matmul(a: Value, b: Value, out: Value, *, turned: Turned) -> None:
     _matmul(a, b, out)
 
 
+def _turned_choice(a: Value, b: Value, *, turned: Turned) -> Callable[..., Any]:
+    product = _chosen(*_as_meant((a, b), turned))
+    match turned:
+        case (True, False):
+            return lambda a, b, out: product(a.mT, b, out)
+        case (False, True):
+            return lambda a, b, out: product(a, b.mT, out)
+    return lambda a, b, out: product(*_as_meant((a, b), turned), out)
+
+
 def _turned_gradient(
     g: Tensor, y: Tensor, a: Tensor, b: Tensor, turned: Turned
 ) -> list[Tensor]:
@@ -158,6 +177,7 @@ TURNED_MATMUL = define(
     infer=_turned_spec,
     evaluate=_turned_matmul,
     gradient=_turned_gradient,
+    choose=_turned_choice,
     kind=Kind.CONTRACTION,
     params=("turned",),
     samples=lambda rng: [

@@ -27,7 +27,9 @@ def power(a: Array, b: Array, out: Array) -> None:
         [inf, 2.0]
     """
     if out.size == 1:  # a loop of one step has no stride to tell the exponents apart
-        out[...] = np.power(np.resize(a, 2), np.resize(b, 2))[0]
+        twice = np.empty((2, 2), a.dtype)
+        twice[0], twice[1] = a, b
+        out[...] = np.power(*twice)[0]
     else:
         np.copyto(out, b)
         np.power(a, out, out)

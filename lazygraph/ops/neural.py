@@ -1,24 +1,31 @@
-"""Activations, normalizations and attention, most of them compositions."""
+"""Activations, normalizations and attention, most of them compositions.
+
+Two compositions, softmax and what layer normalization begins with, carry the derivative of the
+whole: it needs the result alone, where the rules of their steps would have to keep an array
+more of each (`docs/decisions/2026-12-01-derivatives-of-wholes.md` has the measurement).
+"""
 
 import math
 
 import numpy as np
 
+from lazygraph.dtypes import DEFAULT_FLOAT
 from lazygraph.errors import ShapeError
-from lazygraph.graph.op import Kind
+from lazygraph.graph.op import Kind, Sample
 from lazygraph.graph.tensor import Tensor, TensorLike, apply, as_tensor
 from lazygraph.ops import infer
-from lazygraph.ops.arithmetic import NONZERO, reciprocal, square
+from lazygraph.ops.arithmetic import NONZERO, reciprocal
 from lazygraph.ops.choice import where
 from lazygraph.ops.comparison import isfinite
 from lazygraph.ops.contraction import matmul
-from lazygraph.ops.conversion import stop_gradient
+from lazygraph.ops.conversion import astype, stop_gradient
 from lazygraph.ops.creation import arange
+from lazygraph.ops.dots import dots
 from lazygraph.ops.layout import reshape
 from lazygraph.ops.record import define
 from lazygraph.ops.reduction import max, mean
 from lazygraph.ops.spread import Axis, constant, sum, without_axes
-from lazygraph.ops.transcendental import erf, exp, log, rsqrt, sigmoid, tanh
+from lazygraph.ops.transcendental import exp, log, ndtr, rsqrt, sigmoid, tanh
 
 
 def relu(x: TensorLike) -> Tensor:
@@ -60,7 +67,7 @@ def gelu(x: TensorLike, *, approximate: str = "none") -> Tensor:
     """
     x = as_tensor(x)
     if approximate == "none":
-        return x * (0.5 * erf(x * math.sqrt(0.5)) + 0.5)
+        return x * ndtr(x)
     if approximate == "tanh":
         return x * (0.5 * tanh((x + 0.044715 * (x * x * x)) * math.sqrt(2.0 / math.pi)) + 0.5)
     raise ValueError(f"approximate must be 'none' or 'tanh'; got {approximate!r}")
@@ -118,8 +125,23 @@ def softmax(x: TensorLike, *, axis: int = -1) -> Tensor:
         [0.5, 0.5]
     """
     x = as_tensor(x)
-    _, e, total = _shifted(x, (infer.one_axis(axis, x.ndim),))
-    return e * reciprocal(where(total == 0, constant(1, total), total))
+    at = infer.one_axis(axis, x.ndim)
+    _, e, total = _shifted(x, (at,))
+    y = e * reciprocal(where(total == 0, constant(1, total), total))
+    return apply(SOFTMAX, y, x, params=(at,))
+
+
+# The value of a softmax beside its operand.
+SOFTMAX = define(
+    "softmax",
+    infer=lambda value, x, axis: value,
+    evaluate=lambda value, *_, axis: value[...],
+    gradient=lambda g, y, value, x, axis: [None, y * (g - dots(g, y, axis))],
+    kind=Kind.VIEW,
+    params=("axis",),
+    # Integers, since the operands of a sample have nothing to do with each other.
+    samples=lambda rng: [Sample((np.arange(6).reshape(2, 3), np.ones((2, 3), int)), (1,))],
+)
 
 
 def log_softmax(x: TensorLike, *, axis: int = -1) -> Tensor:
@@ -155,10 +177,33 @@ def layer_norm(
     Source: Ba, Kiros & Hinton, "Layer Normalization", 2016.
     """
     x = as_tensor(x)
+    x = x if x.dtype.is_floating else astype(x, DEFAULT_FLOAT)
     distance = x - mean(x, axis=-1, keepdims=True)
-    y = distance * rsqrt(mean(square(distance), axis=-1, keepdims=True) + eps)
+    scale = rsqrt(dots(distance, distance, x.ndim - 1) / x.shape[-1] + eps)
+    y = apply(STANDARDIZED, distance * scale, x, scale)
     y = y if weight is None else y * weight
     return y if bias is None else y + bias
+
+
+def _standardized_gradient(
+    g: Tensor, y: Tensor, value: Tensor, x: Tensor, scale: Tensor
+) -> list[Tensor | None]:
+    along = dots(g, y, x.ndim - 1) / x.shape[-1]
+    return [None, scale * (g - mean(g, axis=-1, keepdims=True) - y * along), None]
+
+
+# The value of a row with mean 0 and variance 1, beside the row and what it was scaled by.
+STANDARDIZED = define(
+    "standardized",
+    infer=lambda value, x, scale: value,
+    evaluate=lambda value, *_: value[...],
+    gradient=_standardized_gradient,
+    kind=Kind.VIEW,
+    # Integers, since the operands of a sample have nothing to do with each other.
+    samples=lambda rng: [
+        Sample((np.arange(6).reshape(2, 3), np.ones((2, 3), int), np.ones((2, 1), int)))
+    ],
+)
 
 
 def attention(

@@ -1,8 +1,9 @@
 """Normalization by the size of a row."""
 
+from lazygraph.dtypes import DEFAULT_FLOAT
 from lazygraph.graph.tensor import Tensor, TensorLike, as_tensor
-from lazygraph.ops.arithmetic import square
-from lazygraph.ops.reduction import mean
+from lazygraph.ops.conversion import astype
+from lazygraph.ops.dots import dots
 from lazygraph.ops.transcendental import rsqrt
 
 
@@ -28,5 +29,6 @@ def rms_norm(x: TensorLike, weight: TensorLike | None = None, *, eps: float = 1e
         [1.0, -1.0]
     """
     x = as_tensor(x)
-    y = x * rsqrt(mean(square(x), axis=-1, keepdims=True) + eps)
+    x = x if x.dtype.is_floating else astype(x, DEFAULT_FLOAT)
+    y = x * rsqrt(dots(x, x, x.ndim - 1) / x.shape[-1] + eps)
     return y if weight is None else y * weight

@@ -210,12 +210,12 @@ def _norm_spec(x: Spec, dtype: DType) -> Spec:
 
 def _norm(x: Any, out: Any, *, dtype: DType) -> None:
     flat = x.reshape(-1)
-    total, scale = _sum_of_squares(flat), 1.0
+    total, scale = float(_sum_of_squares(flat)), 1.0
     if not 1e-290 < total < math.inf and flat.size:
         largest = float(np.max(np.abs(flat)))
         if 0.0 < largest < math.inf:
-            total, scale = _sum_of_squares(flat, largest), largest
-    out[...] = scale * np.sqrt(total)
+            total, scale = float(_sum_of_squares(flat, largest)), largest
+    out[...] = scale * math.sqrt(total)
 
 
 def _sum_of_squares(flat: Any, scale: float | None = None) -> Any:

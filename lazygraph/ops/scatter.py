@@ -136,6 +136,9 @@ def gather_along_axis(
         [[2.0], [3.0]]
     """
     check_bounds(indices, axis, x.shape[axis], wrap)
+    if _is_one_a_row(indices, axis, x):
+        np.take(x, _in_rows(indices, x.shape[axis]), out=out, mode="clip")
+        return
     step = max(1, _CHUNK // max(1, prod(indices.shape[1:])))
     for start in range(0, len(indices), step):
         piece = slice(start, start + step)
@@ -167,6 +170,10 @@ def scatter_add_along_axis(
         [[0.0, 5.0], [6.0, 0.0]]
     """
     check_bounds(indices, axis, out.shape[axis], wrap)
+    if _is_one_a_row(indices, axis, out):
+        out.fill(0)
+        out.reshape(-1)[_in_rows(indices, out.shape[axis])] += upstream
+        return
     sums = _zeros_in_order(out)
     if upstream.size:
         width = prod(indices.shape[axis + 1 :])
@@ -193,6 +200,18 @@ def check_bounds(indices: Array, axis: int, length: int, wrap: bool = True) -> N
         raise IndexError(
             f"index {first} is out of bounds for axis {axis} with size {length}{rule}"
         )
+
+
+def _is_one_a_row(indices: Array, axis: int, x: Array) -> bool:
+    """Whether there is one index for each row, such as a label, of an array without gaps."""
+    return axis == x.ndim - 1 and indices.shape[axis] == 1 and x.flags.c_contiguous
+
+
+def _in_rows(indices: Array, length: int) -> NDArray[np.intp]:
+    """Where the element of each row lies in the memory of all rows."""
+    positions = wrapped(indices, length)
+    starts = np.arange(0, indices.size * length, length)
+    return np.add(positions, starts.reshape(positions.shape), out=positions)
 
 
 def wrapped(indices: Array, length: int) -> NDArray[np.intp]:

@@ -1,6 +1,7 @@
 """Sums and the spreading of one element over many, each the other's gradient."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -123,23 +124,33 @@ def add_reduce(x: Any, out: Any, *, axes: tuple[int, ...]) -> None:
     sum, whose error grows with the length; there, blocks are summed first and their sums after
     them.
     """
-    first = axes[0]
-    length = x.shape[first]
-    trailing = axes == tuple(range(x.ndim - len(axes), x.ndim))
-    if length <= _BLOCK or trailing or x.dtype.kind != "f":
+    if _at_once(x, axes):
         np.add.reduce(x, axis=axes, out=out, keepdims=True)
         return
-    blocks = range(0, length, _BLOCK)
-    partial = np.empty((*out.shape[:first], len(blocks), *out.shape[first + 1 :]), x.dtype)
+    first = axes[0]
+    blocks = range(0, x.shape[first], _BLOCK)
+    sums = np.empty((*out.shape[:first], len(blocks), *out.shape[first + 1 :]), x.dtype)
     before = (slice(None),) * first
     for i, start in enumerate(blocks):
         np.add.reduce(
             x[(*before, slice(start, start + _BLOCK))],
             axis=axes,
-            out=partial[(*before, slice(i, i + 1))],
+            out=sums[(*before, slice(i, i + 1))],
             keepdims=True,
         )
-    add_reduce(partial, out, axes=(first,))
+    add_reduce(sums, out, axes=(first,))
+
+
+def _at_once(x: Any, axes: tuple[int, ...]) -> bool:
+    trailing = axes == tuple(range(x.ndim - len(axes), x.ndim))
+    return x.shape[axes[0]] <= _BLOCK or trailing or x.dtype.kind != "f"
+
+
+def _sum_choice(x: Any, *, axes: tuple[int, ...]) -> Callable[..., Any]:
+    if not _at_once(x, axes):
+        return partial(add_reduce, axes=axes)
+    add: Any = np.add.reduce
+    return lambda x, out: add(x, axes, None, out, True)
 
 
 SUM = define(
@@ -147,6 +158,7 @@ SUM = define(
     infer=infer.keeping,
     evaluate=add_reduce,
     gradient=lambda g, y, x, axes: [broadcast_to(g, x.shape)],
+    choose=_sum_choice,
     kind=Kind.REDUCTION,
     params=("axes",),
     coerce=Coerce.NONE,

@@ -8,7 +8,7 @@ import numpy as np
 from lazygraph.graph.op import Coerce, Kind, Op
 from lazygraph.graph.tensor import Tensor, TensorLike, apply
 from lazygraph.ops import exponentiation, infer, special
-from lazygraph.ops.arithmetic import multiply_no_nan, reciprocal
+from lazygraph.ops.arithmetic import multiply_no_nan, reciprocal, square
 from lazygraph.ops.choice import where
 from lazygraph.ops.comparison import REALS, logical_and
 from lazygraph.ops.record import define
@@ -130,6 +130,35 @@ ERF = smooth(
     special.erf,
     lambda g, y, x: [g * (exp(-(x * x)) * (2.0 / math.sqrt(math.pi)))],
     lambda k, x: k.erf(x),
+)
+
+
+def ndtr(x: TensorLike) -> Tensor:
+    """The distribution function of the standard normal distribution, `(1 + erf(x / sqrt 2)) / 2`.
+
+    Its derivative is the density, `exp(-x^2 / 2) / sqrt(2 pi)`.
+    """
+    return apply(NDTR, x)
+
+
+def _ndtr(x: Any, out: Any) -> None:
+    np.multiply(x, math.sqrt(0.5), out)
+    special.erf(out, out)
+    np.multiply(out, 0.5, out)
+    np.add(out, 0.5, out)
+
+
+def _ndtr_by_scalars(k: Any, x: Any) -> Any:
+    half = k.constant(0.5, x)
+    scaled = k.multiply(x, k.constant(math.sqrt(0.5), x))
+    return k.add(k.multiply(k.erf(scaled), half), half)
+
+
+NDTR = smooth(
+    "ndtr",
+    _ndtr,
+    lambda g, y, x: [g * (exp(square(x) * -0.5) * (1.0 / math.sqrt(2.0 * math.pi)))],
+    _ndtr_by_scalars,
 )
 
 

@@ -43,6 +43,22 @@ def test_random_programs_have_the_same_bits_in_blocks_of_any_size(
             assert all(same), f"program {seed}, value {same.index(False)}: {program}"
 
 
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("chunk", range(3))
+def test_random_programs_have_the_same_bits_on_any_number_of_threads(
+    threads: int, chunk: int, resize: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(2000 + 8 * chunk, 2008 + 8 * chunk):
+        program = Program(seed)
+        resize(1 << 18)
+        with lg.using(threads=1):
+            alone = outcome(program, no_cut, no_cut)
+        monkeypatch.setattr(rows, "SHARED_BYTES", 1)
+        resize(64)
+        with lg.using(threads=threads):
+            assert outcome(program, no_cut, no_cut) == alone, f"program {seed}: {program}"
+
+
 SIDE = 1024  # of a square whose rows take several blocks
 
 BUILDS: dict[str, Build] = {

@@ -13,8 +13,8 @@ Decay = Callable[[str, lg.Var], bool] | Collection[str] | None
 
 def _moments(var: lg.Var) -> dict[str, Array]:
     return {
-        "exp_avg": np.zeros(var.shape, var.dtype.dtype),
-        "exp_avg_sq": np.zeros(var.shape, var.dtype.dtype),
+        "exp_sum": np.zeros(var.shape, var.dtype.dtype),
+        "exp_sum_sq": np.zeros(var.shape, var.dtype.dtype),
     }
 
 
@@ -29,20 +29,24 @@ def adam_step(
     """What to take from a parameter, and its new moments.
 
         t <- t + 1
-        m <- b1 m + (1 - b1) g          v <- b2 v + (1 - b2) g g
-        step = lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps)
+        m <- b1 m + g                   v <- b2 v + g g
+        a = (1 - b1) / (1 - b1^t)       r = sqrt((1 - b2^t) / (1 - b2))
+        step = lr a r m / (sqrt(v) + eps r)
 
-    Powers of t are computed in float64, the rest in the parameter's dtype.
+    The paper's means are a m and v / r^2, and its step is lr a m / (sqrt(v / r^2) + eps): the
+    same, in fewer passes over memory. Numbers are computed in float64, the rest in the
+    parameter's dtype.
 
     Source: Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1.
     """
     b1, b2 = betas
     t = lg.astype(state["step"], lg.float64) + 1.0
-    m = b1 * state["exp_avg"] + (1.0 - b1) * g
-    v = b2 * state["exp_avg_sq"] + (1.0 - b2) * (g * g)
-    rate = lg.astype(lr / (1.0 - b1**t), g.dtype)
-    grow = lg.astype(lg.rsqrt(1.0 - b2**t), g.dtype)
-    return rate * (m / (lg.sqrt(v) * grow + eps)), {"exp_avg": m, "exp_avg_sq": v}
+    m = b1 * state["exp_sum"] + g
+    v = b2 * state["exp_sum_sq"] + g * g
+    root = lg.sqrt((1.0 - b2**t) / (1.0 - b2))
+    rate = lg.astype(lr * root * (1.0 - b1) / (1.0 - b1**t), g.dtype)
+    floor = lg.astype(eps * root, g.dtype)
+    return rate * (m / (lg.sqrt(v) + floor)), {"exp_sum": m, "exp_sum_sq": v}
 
 
 class Adam(Optimizer):

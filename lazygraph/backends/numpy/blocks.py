@@ -3,10 +3,12 @@
 import math
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from lazygraph.backends.numpy.crew import Work, crew
 from lazygraph.backends.numpy.layout import Entry, Home
 from lazygraph.backends.numpy.rows import RowGroup
 from lazygraph.graph.node import Value
@@ -21,7 +23,8 @@ class BoundRows:
     Args:
         group: the calls.
         table: the arrays of the program that are fixed for this memory.
-        scratch: memory for what lives within a block of rows.
+        scratch: memory for what lives within a block of rows, one after the other for each of
+            the threads that share the rows.
     """
 
     def __init__(self, group: RowGroup, table: list[Any], scratch: memoryview) -> None:
@@ -39,7 +42,7 @@ class BoundRows:
             rank = call.out.phantom.ndim
             entries = (*call.inputs, call.out)
             places = [self._place(entry, rank, table, scratch) for entry in entries]
-            self._calls.append((call.function(fewer), picker(places)))
+            self._calls.append((call.function_of_rows(fewer), picker(places)))
         self.failed = 0
 
     def _place(self, entry: Entry, rank: int, table: list[Any], scratch: memoryview) -> int:
@@ -55,9 +58,15 @@ class BoundRows:
         storage = entry.storage.place
         if storage in self._group.offsets:
             dtype, offset = entry.phantom.dtype, self._group.offsets[storage]
-            rows = self._group.rows_a_block
-            own = np.ndarray((rows, *shape[1:]), dtype, scratch, offset)
-            arrays = [own[: r.stop - r.start] for r in self._ranges]
+            arrays = [
+                np.ndarray(
+                    (r.stop - r.start, *shape[1:]),
+                    dtype,
+                    scratch,
+                    offset + self._thread_of(i) * self._group.scratch_bytes,
+                )
+                for i, r in enumerate(self._ranges)
+            ]
         elif storage.home in (Home.SLOT, Home.RESULT):
             self._moving.append((place, entry.index, shape, has_rows))
             arrays = [None] * len(self._ranges)  # type: ignore[list-item]
@@ -66,6 +75,9 @@ class BoundRows:
         for part, array in zip(self._tables, arrays, strict=True):
             part.append(array)
         return place
+
+    def _thread_of(self, block: int) -> int:
+        return block * self._group.threads // len(self._ranges)
 
     def _parts(self, array: Value, shape: Shape, has_rows: bool) -> list[Value]:
         whole = array.reshape(shape)
@@ -79,17 +91,32 @@ class BoundRows:
                     self._tables, self._parts(table[index], shape, has_rows), strict=True
                 ):
                     part[place] = array
-            for part in self._tables:
+            works = self._works()
+            if len(works) > 1:
+                crew.do(works)
+            else:
+                works[0]()
+        finally:
+            for place, *_ in self._moving:
+                for part in self._tables:
+                    part[place] = None
+
+    def _works(self) -> list[Work]:
+        """What each thread does: all calls for each of its blocks in turn."""
+        shares: list[list[list[Any]]] = [[] for _ in range(self._group.threads)]
+        for i, part in enumerate(self._tables):
+            shares[self._thread_of(i)].append(part)
+        return [partial(self._do, share) for share in shares if share]
+
+    def _do(self, parts: list[list[Any]]) -> None:
+        try:
+            for part in parts:
                 calls = iter(self._calls)
                 for function, operands in calls:
                     function(*operands(part))
         except Exception:
             self.failed = len(self._calls) - operator.length_hint(calls) - 1
             raise
-        finally:
-            for place, *_ in self._moving:
-                for part in self._tables:
-                    part[place] = None
 
 
 def picker(places: Sequence[int]) -> Pick:

@@ -130,8 +130,9 @@ class _Compiler:
         out = self._new(Storage(home, node.spec), self._phantoms.dense(node.spec))
         step = self._step(node.op.name, out, node)
         named = node.op.named(node.params)
+        op = node.op
         self._calls.append(
-            Call(node.op.evaluate, named, kind, inputs, out, node.op.in_place, step)
+            Call(op.evaluate, op.choose, named, kind, inputs, out, op.in_place, step)
         )
         return out
 
@@ -173,7 +174,7 @@ class _Compiler:
         spec = Spec(entry.phantom.shape, as_dtype(entry.phantom.dtype))
         out = self._new(Storage(home, spec), self._phantoms.dense(spec))
         step = self._step("copy", out, reason)
-        self._calls.append(Call(_copy, {}, Kind.POINTWISE, [entry], out, False, step))
+        self._calls.append(Call(_copy, None, {}, Kind.POINTWISE, [entry], out, False, step))
         return out
 
     def _turned(self, entry: Entry) -> Entry:

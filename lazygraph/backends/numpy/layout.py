@@ -110,6 +110,7 @@ class Call:
     """A NumPy call: `evaluate(*inputs, out, **named)`."""
 
     evaluate: Callable[..., Any]
+    choose: Callable[..., Any] | None
     named: dict[str, Any]
     kind: Kind
     inputs: list[Entry]
@@ -117,7 +118,16 @@ class Call:
     in_place: bool
     step: Step
 
-    def function(self, fewer_axes: int = 0) -> Callable[..., Any]:
+    def function(self) -> Callable[..., Any]:
+        """What to call for the whole operands."""
+        if self.choose is not None:
+            chosen: Callable[..., Any] = self.choose(
+                *[entry.phantom for entry in self.inputs], **self.named
+            )
+            return chosen
+        return self.function_of_rows(0)
+
+    def function_of_rows(self, fewer_axes: int) -> Callable[..., Any]:
         """What to call, if the operands have so many leading axes fewer than when compiled."""
         named = dict(self.named)
         if fewer_axes and self.kind is Kind.REDUCTION:

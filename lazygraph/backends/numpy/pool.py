@@ -41,7 +41,10 @@ class ArenaPool:
 
     @contextmanager
     def block(self, nbytes: int) -> Iterator[Block]:
-        """The smallest free block of `nbytes` or more, or a new one."""
+        """The smallest free block of `nbytes` or more, or a new one.
+
+        It is used again unless the run fails: then another thread may still be writing to it.
+        """
         with self._lock:
             self._requests += 1
             fitting = [b for b in self._free if b.memory.nbytes >= nbytes]
@@ -49,11 +52,9 @@ class ArenaPool:
             block.last_wanted = self._requests
             oldest = self._requests - _IDLE
             self._free = [b for b in self._free if b is not block and b.last_wanted > oldest]
-        try:
-            yield block
-        finally:
-            with self._lock:
-                self._free.append(block)
+        yield block
+        with self._lock:
+            self._free.append(block)
 
 
 def _references(arrays: list[Value]) -> list[int]:

@@ -39,7 +39,7 @@ class NumpyProgram:
     ) -> None:
         self.steps = tuple(call.step for call in calls)
         self._scratch_at = aligned(arena_bytes)
-        scratch = max((group.scratch_bytes for group in groups), default=0)
+        scratch = max((group.threads * group.scratch_bytes for group in groups), default=0)
         self.arena_bytes = self._scratch_at + scratch
         self._slots = slots
         self._roots = roots

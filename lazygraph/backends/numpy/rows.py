@@ -4,8 +4,9 @@
 
 Each of the three calls reads and writes 24 MB if it is done for all rows before the next one.
 Done for 40 rows, one call after the other, and then for the next 40, they find their operands
-in the cache; and `s`, which nothing else reads, needs the memory of 40 rows only. No bit
-changes: every call computes each row from the same operands in the same order.
+in the cache; and `s`, which nothing else reads, needs the memory of 40 rows only. Where there
+is much to do, each thread does a share of the rows. No bit changes: every call computes each
+row from the same operands in the same order.
 """
 
 import math
@@ -15,10 +16,15 @@ from dataclasses import dataclass, field, replace
 from lazygraph.backends.numpy.layout import Call, Entry, Storage
 from lazygraph.graph.op import Kind
 from lazygraph.graph.spec import Shape
-from lazygraph.passes.memory import Interval, place
+from lazygraph.passes.memory import Interval, aligned, place
+from lazygraph.settings import num_threads
 
 BLOCK_BYTES = 1 << 18  # of one array: several of them fit into a second-level cache
+_TINY_BYTES = 1 << 15
 _MOST_DEFERRED_BYTES = 1 << 16
+# From this size of an array on, threads share the rows: of shorter calls Python's lock, which
+# passes from thread to thread at every call, takes more than the second thread gives.
+SHARED_BYTES = 1 << 23
 
 
 @dataclass(slots=True, eq=False)
@@ -31,7 +37,8 @@ class RowGroup:
         made: the storages that the calls write.
         widest: the bytes of the largest of them.
         first: the number of the first call.
-        offsets: places of values that live within a block only, in a scratch of one block.
+        threads: among how many the rows are shared.
+        offsets: places of values that live within a block only, in a thread's scratch.
         scratch_bytes: the size of that scratch.
     """
 
@@ -40,6 +47,7 @@ class RowGroup:
     made: set[Storage] = field(default_factory=set)
     widest: int = 0
     first: int = 0
+    threads: int = 1
     offsets: dict[Storage, int] = field(default_factory=dict)
     scratch_bytes: int = 0
 
@@ -55,8 +63,11 @@ class RowGroup:
 
     @property
     def rows_a_block(self) -> int:
-        """How many rows are done at a time."""
-        return max(1, BLOCK_BYTES // max(1, self.widest // self.rows))
+        """How many rows are done at a time: the threads get equally many such blocks."""
+        nbytes = BLOCK_BYTES if self.threads == 1 else 2 * BLOCK_BYTES
+        most = max(1, nbytes // max(1, self.widest // self.rows))
+        rounds = math.ceil(self.rows / (most * self.threads))
+        return math.ceil(self.rows / (rounds * self.threads))
 
     def add(self, call: Call, axes: Shape) -> None:
         """Append a call; rows are counted by these axes from now on."""
@@ -72,7 +83,8 @@ class RowGroup:
             Interval(s.spec.nbytes // self.rows * self.rows_a_block, s.first, s.last)
             for s in ordered
         ]
-        offsets, self.scratch_bytes = place(intervals)
+        offsets, nbytes = place(intervals)
+        self.scratch_bytes = aligned(nbytes)
         self.offsets = dict(zip(ordered, offsets, strict=True))
         for call in self.calls:
             if call.out.storage.place in self.offsets:
@@ -88,8 +100,12 @@ class RowGroup:
         }
 
     def is_worth_it(self) -> bool:
-        """Whether there is more than one block, and more than one call to keep in the cache."""
-        return len(self.calls) > 1 and 2 * self.rows_a_block <= self.rows
+        """Whether blocks save time: threads share them, or they stay in the cache."""
+        return max(len(self.calls), self.threads) > 1 and self.rows_a_block < self.rows
+
+    def share(self) -> None:
+        """Decide among how many threads to share the rows."""
+        self.threads = min(num_threads(), self.rows) if self.widest >= SHARED_BYTES else 1
 
 
 def separable_axes(call: Call) -> Shape:
@@ -147,7 +163,8 @@ def grouped(calls: Sequence[Call]) -> tuple[list[Call], list[RowGroup]]:
         reads = {entry.storage for entry in call.inputs}
         axes = separable_axes(call)
         if current is not None:
-            if not reads & put_off and _joins(current, call, axes):
+            apart = _is_tiny(call) and not reads & current.made
+            if not apart and not reads & put_off and _joins(current, call, axes):
                 continue
             if _is_small(call):
                 if reads & current.made or reads & put_off:
@@ -192,6 +209,11 @@ def shows_rows(entry: Entry, axes: Shape, call: Call) -> bool:
     return entry.phantom.ndim == call.out.phantom.ndim  # a row beside rows has none of its own
 
 
+def _is_tiny(call: Call) -> bool:
+    """Whether done in blocks, it would be little but the overhead of calls."""
+    return call.out.phantom.nbytes <= _TINY_BYTES
+
+
 def _is_small(call: Call) -> bool:
     if call.kind in (Kind.CONTRACTION, Kind.MOVE):
         return False
@@ -204,6 +226,7 @@ def _closed(
     if group is None:
         return deferred
     group.first = number
+    group.share()
     if group.is_worth_it():
         groups.append(group)
     return [*group.calls, *deferred]
