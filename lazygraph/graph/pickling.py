@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from lazygraph.graph.engine import OPS
-from lazygraph.graph.node import Node
+from lazygraph.graph.node import Node, Value
+from lazygraph.graph.orientation import lies_by_columns
 from lazygraph.graph.walk import postorder
 from lazygraph.source import Places
 
@@ -23,7 +24,7 @@ def flatten(root: Node) -> list[tuple[Any, ...]]:
             node.spec,
             places[node.source],
             node.scope,
-            node.value,
+            *_with_orientation(node.value),
         )
         for node in order
     ]
@@ -32,10 +33,17 @@ def flatten(root: Node) -> list[tuple[Any, ...]]:
 def unflatten(rows: list[tuple[Any, ...]]) -> Node:
     """The graph of the rows, with fresh ids in their order; the last row is the root."""
     nodes: list[Node] = []
-    for name, operands, params, spec, source, scope, value in rows:
+    for name, operands, params, spec, source, scope, value, turned in rows:
+        if turned and not lies_by_columns(value):
+            value = value.mT.copy().mT
         node = Node(OPS[name], tuple(nodes[i] for i in operands), params, spec, value)
         node.source, node.scope = source, scope
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
         nodes.append(node)
     return nodes[-1]
+
+
+def _with_orientation(value: Value | None) -> tuple[Value | None, bool]:
+    """The value, and whether it lies by columns: pickles of stacks of matrices forget that."""
+    return value, value is not None and lies_by_columns(value)

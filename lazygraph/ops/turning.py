@@ -1,6 +1,7 @@
 """Matrices that lie by columns, which products read as they lie."""
 
-from lazygraph.graph.node import Node, Value
+from lazygraph.graph.node import Node
+from lazygraph.graph.orientation import lies_by_columns
 from lazygraph.graph.tensor import Tensor
 from lazygraph.ops.layout import PERMUTE, permute_dims
 
@@ -15,8 +16,7 @@ def is_turned(node: Node) -> bool:
     while _is_transpose(node):
         node, turned = node.inputs[0], not turned
     if node.value is not None:
-        value = node.value
-        return turned != (value.ndim > 1 and lies_densely(value.mT) and not lies_densely(value))
+        return turned != lies_by_columns(node.value)
     if node.op is not PERMUTE or len(node.spec.shape) < 2:
         return turned
     *_, a, b = _axes(node)
@@ -43,13 +43,3 @@ def _is_transpose(node: Node) -> bool:
 def _axes(node: Node) -> tuple[int, ...]:
     axes: tuple[int, ...] = node.op.named(node.params)["axes"]
     return axes
-
-
-def lies_densely(array: Value) -> bool:
-    """Whether the strides are those of a fresh array, on axes of length 1 as well."""
-    stride = array.itemsize
-    for length, found in zip(array.shape[::-1], array.strides[::-1], strict=True):
-        if found != stride:
-            return False
-        stride *= length
-    return True

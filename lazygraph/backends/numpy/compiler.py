@@ -14,8 +14,9 @@ from lazygraph.backends.numpy.rows import RowGroup, grouped
 from lazygraph.dtypes import as_dtype
 from lazygraph.graph.node import Node, Value
 from lazygraph.graph.op import Kind
+from lazygraph.graph.orientation import lies_densely
 from lazygraph.graph.spec import Spec
-from lazygraph.ops.turning import is_turned, lies_densely
+from lazygraph.ops.turning import is_turned
 from lazygraph.passes.memory import Interval, place
 from lazygraph.passes.schedule import shallow_first
 
