@@ -149,12 +149,15 @@ def second_gradient(w: Writer) -> str:
 
 
 def loss(w: Writer) -> str:
-    var = w.pick(w.names(lambda x: isinstance(x, Var)))
+    return f"{w.new()} = {_loss_of(w, w.pick(w.names(lambda x: isinstance(x, Var))))}"
+
+
+def _loss_of(w: Writer, var: str) -> str:
     other = w.partner(var)
     inner = w.pick(
         (f"{var} * {other}", f"lg.tanh({var}) - {other}", f"lg.square({var} + {other})")
     )
-    return f"{w.new()} = lg.{w.pick(('mean', 'sum'))}({inner})"
+    return f"lg.{w.pick(('mean', 'sum'))}({inner})"
 
 
 def optimizer(w: Writer) -> str:
@@ -181,13 +184,15 @@ def optimizer(w: Writer) -> str:
 
 def step(w: Writer) -> str:
     name = w.pick(w.names(lambda x: isinstance(x, Optimizer)))
-    params = w.machine.model[name].params
+    params: list[Var] = w.machine.model[name].params
     fresh = {var.value for var in params}
 
     def reaches(x: Value) -> bool:
         return x.is_floating and x.size == 1 and not fresh.isdisjoint(history([x]))
 
     losses = w.tensors(reaches, variables=False)
+    if not losses:
+        losses = [_loss_of(w, w.pick(w.names(lambda x: any(x is var for var in params))))]
     if w.chance(0.05):
         losses = w.tensors(lambda x: x.is_floating and x.size == 1, variables=False)
     more = w.pick(("", "", ", weight=3.0", f", also=[{w.tensor(lambda x: True)}]"))
@@ -236,5 +241,5 @@ def write(seed: int, length: int = LENGTH) -> Machine:
                 machine.run(form(w))
             except NothingFitsError:
                 continue
-        machine.finish(w.rng)
+        machine.finish()
     return machine
