@@ -16,6 +16,7 @@ from tests.lazygraph.op_cases import DIFFERENTIABLE, TABLE
 DIFFERENTIABLE = [
     op for op in DIFFERENTIABLE if op.name != "stop_gradient" and op_cases.takes_floats(op)
 ]
+GRID = 64.0  # points in a unit: far apart for the steps of differences
 BY_OP = pytest.mark.parametrize("op", DIFFERENTIABLE, ids=op_cases.name)
 
 
@@ -42,10 +43,22 @@ class Point:
         return list(lg.grad(self.record(xs), xs, upstream=u, missing="zero"))
 
 
+def apart(xs: Sequence[Array]) -> tuple[Array, ...]:
+    """The operands on grids that are shifted against each other, and against 0.
+
+    Where two operands meet, or one is 0, there may be a kink, over which differences reach.
+    """
+    shifts = [(i + 1) / (len(xs) + 1) for i in range(len(xs))]
+    return tuple(
+        (np.floor(x * GRID) + shift) / GRID for x, shift in zip(xs, shifts, strict=True)
+    )
+
+
 def points(op: Op, rng: np.random.Generator) -> list[Point]:
     """The samples in float64, and those from a domain also with the signs changed."""
     every = [op_cases.cast(sample, np.float64) for sample in op_cases.samples(op, rng)]
     if op.domain:
+        every = [Sample(apart(sample.inputs)) for sample in every]
         every += [Sample(tuple(-x for x in sample.inputs)) for sample in every]
     found = [Point(op, sample) for sample in every]
     return [
