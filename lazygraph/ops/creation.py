@@ -74,7 +74,10 @@ def full(
         [7, 7]
     """
     wanted = scalar_dtype(fill_value, None) if dtype is None else as_dtype(dtype)
-    return broadcast_to(Tensor(scalar_node(fill_value, wanted)), as_shape(shape))
+    lengths = as_shape(shape)
+    one = scalar_node(fill_value, wanted)
+    # A number that somebody holds may be asked for in a gradient map: no slot for a constant.
+    return broadcast_to(Tensor(one), lengths) if lengths else asarray(one.value)
 
 
 def zeros(shape: ShapeLike, *, dtype: Any = DEFAULT_FLOAT) -> Tensor:
@@ -89,7 +92,8 @@ def ones(shape: ShapeLike, *, dtype: Any = DEFAULT_FLOAT) -> Tensor:
 
 def full_like(x: TensorLike, fill_value: bool | int | float) -> Tensor:
     """A tensor of `x`'s shape and dtype with one value everywhere."""
-    return constant(fill_value, as_tensor(x))
+    like = as_tensor(x)
+    return full(like.shape, fill_value, dtype=like.dtype)
 
 
 def zeros_like(x: TensorLike) -> Tensor:
