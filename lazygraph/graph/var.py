@@ -1,6 +1,7 @@
 """Named parameters: values that are replaced, never changed."""
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from lazygraph.dtypes import DType, as_dtype
@@ -148,20 +149,20 @@ class Var(Operators):
         """The single element as a Python scalar."""
         return self.tensor().item()
 
-    def assign(self, value: TensorLike) -> None:
+    def assign(self, value: TensorLike | Sequence[Any]) -> None:
         """Replace the value and start a new version; a Tensor is realized, its history dropped.
 
         Args:
-            value: of the Var's shape, and of a dtype that converts to the Var's without
-                changing
-                category: a floating Var takes integers, an integer Var takes no floats.
+            value: a tensor, array, number or nested lists, of the Var's shape and of a dtype
+                that converts to the Var's without changing category: a floating Var takes
+                integers, an integer Var takes no floats.
 
         Raises:
             ShapeError, DTypeError: naming the Var, what it needs and what it got.
         """
         self.replace(self.accepted(value))
 
-    def accepted(self, value: TensorLike) -> Value:
+    def accepted(self, value: TensorLike | Sequence[Any]) -> Value:
         """`value` as an array of the Var's spec that nobody else writes to."""
         if isinstance(value, Tensor | Var):
             array: Value = as_tensor(value).numpy()
