@@ -1,6 +1,6 @@
 """Everything that a contributor of ops, rules, backends or training code may build on."""
 
-from lazygraph.autodiff import gradients
+from lazygraph.autodiff import gradients, reach
 from lazygraph.backends.base import Backend, Program, Step
 from lazygraph.graph.blame import noted
 from lazygraph.graph.engine import OPS
@@ -48,6 +48,7 @@ __all__ = [
     "multiply_no_nan",
     "noted",
     "postorder",
+    "reach",
     "realize_derived",
     "rule",
     "scan",

@@ -176,7 +176,7 @@ class TrainingLoop:
             check_weight(weight)
         found = scan([t.node for t in remember], through_remembered=True)
         optimizer = driven(opt)
-        reached = leaves_of(optimizer, found)
+        reached = leaves_of(optimizer, found, loss)
         ends = window.batches + 1 == self._accumulate
         update = Update(
             optimizer,

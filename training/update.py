@@ -15,6 +15,7 @@ from lazygraph.extend import (
     VarIdentity,
     gradients,
     noted,
+    reach,
     realize_derived,
     scan,
 )
@@ -200,27 +201,40 @@ class Update:
         lg.replace_all(self.changes())
 
 
-def leaves_of(optimizer: "Optimizer", found: Scan) -> list[tuple[int, int]]:
+def leaves_of(optimizer: "Optimizer", found: Scan, loss: lg.Tensor) -> list[tuple[int, int]]:
     """Where the parameters stand in a recorded graph: pairs of a leaf's position and a number.
 
+    Earlier versions may stand where no gradient of the loss goes: below `detach`, or in other
+    results of the step.
+
     Raises:
-        GradientError: the graph uses an outdated version of a parameter.
+        GradientError: the loss uses an outdated version of a parameter.
     """
     params = optimizer.params()
     reached = []
+    outdated = []
     for position, leaf in enumerate(found.leaves):
         if leaf.op is VARIABLE:
             identity, version = leaf.params
             i = optimizer.index_of.get(cast(VarIdentity, identity))
             if i is not None:
-                if version != params[i].version:
-                    raise lg.errors.GradientError(
-                        f"a loss must be built from the present parameters; "
-                        f"{params[i].name} is at version {params[i].version}, "
-                        f"the loss uses version {version}"
-                    )
-                reached.append((position, i))
+                if version == params[i].version:
+                    reached.append((position, i))
+                else:
+                    outdated.append((leaf, params[i]))
+    if outdated:
+        _check_unreached(loss, outdated)
     return reached
+
+
+def _check_unreached(loss: lg.Tensor, outdated: Sequence[tuple[Any, lg.Var]]) -> None:
+    order = set(reach(loss))
+    for leaf, var in outdated:
+        if leaf in order:
+            raise lg.errors.GradientError(
+                f"a loss must be built from the present parameters; {var.name} is at version "
+                f"{var.version}, the loss uses version {leaf.params[1]}"
+            )
 
 
 def gradients_at(
@@ -243,7 +257,7 @@ def gradients_at(
 def update_of_loss(optimizer: "Optimizer", loss: lg.Tensor) -> Update:
     """The update that follows from a loss."""
     found = scan([loss.node], through_remembered=True)
-    reached = leaves_of(optimizer, found)
+    reached = leaves_of(optimizer, found, loss)
     return Update(
         optimizer, found, lambda: gradients_at(loss, found, reached), reached, remember=[loss]
     )

@@ -3,7 +3,7 @@
 from lazygraph.autodiff.custom import custom_gradient
 from lazygraph.autodiff.gradcheck import GradientReport, gradcheck
 from lazygraph.autodiff.recomputation import checkpoint
-from lazygraph.autodiff.reverse import GradientMap, backward, grad, gradients
+from lazygraph.autodiff.reverse import GradientMap, backward, grad, gradients, reach
 
 __all__ = [
     "GradientMap",
@@ -14,4 +14,5 @@ __all__ = [
     "grad",
     "gradcheck",
     "gradients",
+    "reach",
 ]

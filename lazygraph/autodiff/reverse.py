@@ -96,7 +96,7 @@ def gradients(
     """
     if not loss.dtype.is_floating:
         raise GradientError(f"a gradient needs a floating loss; got {loss.node.spec}")
-    order = _reached(loss)
+    order = reach(loss)
     _check_versions(order)
     needed = needed_of(order, wanted)
     total: dict[Node, Tensor] = {}
@@ -106,7 +106,7 @@ def gradients(
     return total
 
 
-def _reached(loss: Tensor) -> list[Node]:
+def reach(loss: Tensor) -> list[Node]:
     """What gradients can reach, in canonical order.
 
     Nothing below a stopped gradient: were it realized, nothing would be below it, and sums are
@@ -217,7 +217,7 @@ def grad(
     many: Any = list(xs.values()) if isinstance(xs, Mapping) else xs
     single = isinstance(many, Node | Tensor | Var)
     keys: list[Key] = [many] if single else list(many)
-    leaves = _by_identity(_reached(y)) if any(isinstance(key, Var) for key in keys) else {}
+    leaves = _by_identity(reach(y)) if any(isinstance(key, Var) for key in keys) else {}
     nodes = [_leaf(key, leaves) for key in keys]
     given = None if upstream is None else as_tensor(upstream, y.dtype)
     found = GradientMap(copy_context().run(gradients, y, given, set(nodes)))

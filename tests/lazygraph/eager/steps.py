@@ -120,7 +120,7 @@ class TrainingLoop:
     def step(
         self, loss: Value, opt: Optimizer, weight: float = 1.0, also: Sequence[Value] = ()
     ) -> Outcome:
-        fresh = self._gradients(loss, opt, also)
+        fresh = self._gradients(loss, opt)
         sums = {i: list(pair) for i, pair in self.sums.items()}
         for i, pair in fresh.items():
             earlier = sums.get(i, [0.0, 0.0])
@@ -147,8 +147,8 @@ class TrainingLoop:
         over = norm is not None and limit is not None and bool(norm.clean > limit)
         return Outcome(reported, norm, opt.lr, self.global_step, True, over, missing)
 
-    def _gradients(self, loss: Value, opt: Optimizer, also: Sequence[Value]) -> Twins:
-        for x in history([loss, *also]):
+    def _gradients(self, loss: Value, opt: Optimizer) -> Twins:
+        for x in history([loss], stopping=True):
             if x.owner in opt.params and x is not x.owner.value:
                 raise GradientError("an outdated version")
         found = gradients(loss, None)
