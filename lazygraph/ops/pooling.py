@@ -126,6 +126,7 @@ MAX_POOL2D = define(
         Sample((rng.standard_normal((2, 3, 4, 6)),), ((2, 2), (2, 2), (0, 0), False)),
         Sample((rng.standard_normal((2, 1, 5, 7)),), ((3, 2), (1, 2), (1, 0), False)),
         Sample((rng.standard_normal((1, 2, 6, 4)),), ((2, 3), (3, 2), (1, 1), True)),
+        Sample((rng.standard_normal((1, 2, 6, 4)),), ((3, 2), (3, 2), (1, 0), False)),
         Sample((rng.standard_normal((0, 2, 3, 3)),), ((2, 2), (2, 2), (0, 0), False)),
     ],
 )

@@ -107,7 +107,9 @@ def put_back(g: Array, position: Array, out: Array, windows: Both) -> None:
     """
     bits = np.dtype(f"u{g.itemsize}")
     meet = any(w.size > w.stride for w in windows)
-    tiled = all(w.size == w.stride and w.size * w.count == w.length for w in windows)
+    tiled = all(
+        w.size == w.stride and w.size * w.count == w.length and not w.padding for w in windows
+    )
     for piece in _pieces(out):
         # The bits times 0 or 1: no infinity or NaN leaves its place.
         source, chosen, target = g.view(bits)[piece], position[piece], out[piece]

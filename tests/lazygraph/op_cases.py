@@ -109,14 +109,18 @@ def grid(op: Op, dtype: Any) -> list[Array]:
     ]
 
 
-def evaluated(op: Op, inputs: Sequence[Array], params: Any = ()) -> Array:
-    """What the record says the value is, computed by NumPy from dense operands."""
+def evaluated(op: Op, inputs: Sequence[Array], params: Any = (), before: int = 99) -> Array:
+    """What the record says the value is, computed by NumPy from dense operands.
+
+    The memory of the result holds the number `before` when the record gets it.
+    """
     named = op.named(params)
     dense = [np.ascontiguousarray(x).reshape(x.shape) for x in inputs]
     with np.errstate(all="ignore"):
         if op.kind is Kind.VIEW:
             return np.array(op.evaluate(*dense, **named))
-        out = np.empty(*_shape_and_dtype(inferred(op, inputs, params)))
+        spec = inferred(op, inputs, params)
+        out = np.full(spec.shape, before).astype(spec.dtype.dtype)
         op.evaluate(*dense, out, **named)
     return out
 
@@ -124,10 +128,6 @@ def evaluated(op: Op, inputs: Sequence[Array], params: Any = ()) -> Array:
 def inferred(op: Op, inputs: Sequence[Array], params: Any = ()) -> Spec:
     specs = [Spec(x.shape, lg.as_dtype(x.dtype)) for x in inputs]
     return op.infer(*specs, **op.named(params))
-
-
-def _shape_and_dtype(spec: Spec) -> tuple[tuple[int, ...], Any]:
-    return spec.shape, spec.dtype.dtype
 
 
 def applied(op: Op, inputs: Sequence[Array], params: Any = ()) -> lg.Tensor:

@@ -56,6 +56,15 @@ def test_a_sample_has_its_inferred_spec_and_the_value_that_evaluate_writes(
 
 
 @pytest.mark.parametrize("op", TABLE, ids=op_cases.name)
+def test_every_element_of_a_result_is_written_whatever_its_memory_held(
+    op: Op, rng: np.random.Generator
+) -> None:
+    for sample in op_cases.samples(op, rng):
+        found = evaluated(op, sample.inputs, sample.params, before=99)
+        assert_same_bits(found, evaluated(op, sample.inputs, sample.params, before=0))
+
+
+@pytest.mark.parametrize("op", TABLE, ids=op_cases.name)
 def test_an_op_has_samples_or_a_domain_for_each_operand(op: Op) -> None:
     assert bool(op.domain) != (op.samples is not None)
     assert all(low < high for low, high in op.domain)
