@@ -58,7 +58,6 @@ def test_an_ellipsis_without_axes_keeps_arrays_apart() -> None:
 
 
 def test_gradients_of_one_element_add_up() -> None:
-    # Case K13a.
     x = lg.asarray([10.0, 20.0, 30.0])
     y = x[[2, 0, 2, 2]]
     assert y.tolist() == [30.0, 10.0, 30.0, 30.0]
@@ -72,7 +71,6 @@ def assert_refused(index: int, axis: int, size: int, rule: str = "") -> Any:
 
 
 def test_a_known_index_outside_is_refused_at_its_line() -> None:
-    # Case K14a.
     table = lg.zeros((3, 2))
     for key in ([1, 7], np.array([1, 7]), 7, (7,), ([0, 7], 1)):
         with assert_refused(7, axis=0, size=3) as caught:
@@ -112,7 +110,6 @@ def test_where_negative_indices_are_refused_the_message_names_them() -> None:
 
 
 def test_empty_strided_slices_have_empty_values_and_zero_gradients() -> None:
-    # Case K15a.
     x = lg.asarray([1.0, 2.0, 3.0, 4.0, 5.0])
     empty = x[2:2:2]
     assert empty.shape == (0,)

@@ -49,7 +49,7 @@ def ties(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> Array:
 @EARLY
 @pytest.mark.parametrize("sign", [1.0, -1.0], ids=["greatest", "smallest"])
 class TestTies:
-    """K01a: a tie shares the gradient evenly, and nothing of it is lost or counted twice."""
+    """A tie shares the gradient evenly, and nothing of it is lost or counted twice."""
 
     def test_of_two_tensors(
         self, sign: float, early: bool, dtype: Any, rng: np.random.Generator
@@ -97,7 +97,7 @@ def summed_to(share: Array, shape: tuple[int, ...]) -> Array:
 def test_a_bound_passes_the_gradient_of_what_lies_on_it(
     low: Any, high: Any, early: bool, dtype: Any, rng: np.random.Generator
 ) -> None:
-    # K02a. Where the bounds cross, the upper one wins.
+    # Where the bounds cross, the upper one wins.
     x = rng.integers(-2, 3, (3, 7)).astype(dtype)
     u = rng.integers(-4, 5, x.shape).astype(dtype)
     y, (dx,) = pulled(lambda t: lg.clip(t, low, high), [x], u, early)
@@ -125,7 +125,7 @@ ONE_OPERAND = [
 def test_the_branch_that_is_not_taken_leaks_nothing(
     op: Op, early: bool, dtype: Any, rng: np.random.Generator
 ) -> None:
-    # K03a, with every function at every special number: logarithms of 0, roots below it, ...
+    # With every function at every special number: logarithms of 0, roots below it, ...
     special = op_cases.special(dtype)
     special = special[np.isfinite(special)]
     fine = np.full(special.shape, sum(op.domain[0]) / 2 if op.domain else 0.3, dtype)
@@ -147,7 +147,7 @@ def test_the_branch_that_is_not_taken_leaks_nothing(
 @DTYPES
 @EARLY
 def test_powers_have_the_slopes_of_the_closed_form(early: bool, dtype: Any) -> None:
-    # K04a: by the base b a^(b - 1), by the exponent a^b log(a), and 0 where these should be.
+    # By the base b a^(b - 1), by the exponent a^b log(a), and 0 where these should be.
     bases, exponents = (-2.0, -1.0, 0.0, 0.5, 1.0, 3.0), (0.0, 0.5, 1.0, 2.0, 3.0)
     a, b = (np.array(x, dtype) for x in zip(*itertools.product(bases, exponents), strict=True))
     _, (da, db) = pulled(lg.power, [a, b], np.full(a.shape, 2.0), early)
@@ -173,7 +173,7 @@ def test_powers_have_the_slopes_of_the_closed_form(early: bool, dtype: Any) -> N
 def test_what_is_zero_has_a_gradient_of_zero_and_spoils_no_neighbour(
     name: str, early: bool, dtype: Any, rng: np.random.Generator
 ) -> None:
-    # K05a, K06a: rows of zeros, or of equal numbers, among others.
+    # Rows of zeros, or of equal numbers, among others.
     x = rng.uniform(-2.0, 2.0, (5, 4)).astype(dtype)
     x[1] = 0.0
     x[3] = 0.0 if name.endswith(("norm", "hypot")) else 2.5
@@ -205,7 +205,7 @@ def test_what_is_zero_has_a_gradient_of_zero_and_spoils_no_neighbour(
 def test_minus_infinities_hide_what_they_are_added_to_and_no_more(
     axis: int, early: bool, dtype: Any, rng: np.random.Generator
 ) -> None:
-    # K07a, K08a: rows in which some, or all, are -inf.
+    # Rows in which some, or all, are -inf.
     hidden = rng.random((6, 5)) < 0.4
     hidden[2], hidden[:, 1] = True, True
     x = np.where(hidden, -INF, rng.uniform(-3.0, 3.0, (6, 5))).astype(dtype)
@@ -231,7 +231,7 @@ def test_minus_infinities_hide_what_they_are_added_to_and_no_more(
 def test_a_query_that_may_look_nowhere_gets_zeros_and_gives_no_nan(
     causal: bool, early: bool, dtype: Any, rng: np.random.Generator
 ) -> None:
-    # K08a, for batches and heads.
+    # For batches and heads.
     q, k, v = (
         rng.standard_normal(s).astype(dtype) for s in ((2, 3, 5, 4), (2, 3, 6, 4), (3, 6, 2))
     )

@@ -45,7 +45,6 @@ INDICES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 def test_an_element_that_is_picked_again_and_again_gets_every_gradient(
     name: str, kind: Any, early: bool, dtype: Any, rng: np.random.Generator
 ) -> None:
-    # K13a.
     x = rng.integers(-4, 5, (3, 3, 2)).astype(dtype)
     low = 0 if np.dtype(kind).kind == "u" else -3
     for size in (1, 9, 0):
@@ -80,7 +79,7 @@ def outside() -> dict[str, Callable[[Any], Any]]:
 def test_an_index_outside_is_an_error_that_names_it_and_the_length(
     name: str, computed: bool
 ) -> None:
-    # K14a: where the indices are known, the error may come at once; else when values do.
+    # Where the indices are known, the error may come at once; else when values do.
     i: Any = np.array([[1, 1], [7, 0]]) if name == "take_along_axis" else np.array([1, 7])
     given = lg.asarray(i - 1) + 1 if computed else i
     with pytest.raises(IndexError, match=r"\b7\b.*\b3\b"):
@@ -91,7 +90,6 @@ def test_an_index_outside_is_an_error_that_names_it_and_the_length(
 def test_every_slice_of_a_short_axis_is_that_of_numpy_and_so_is_its_gradient(
     early: bool,
 ) -> None:
-    # K15a, all of them.
     x = np.arange(1.0, 6.0)
     ends = (None, *range(-7, 8))
     for start, stop, step in itertools.product(ends, ends, (None, 1, 2, 3, -1, -2, -4)):
@@ -116,7 +114,6 @@ SINGLE = [op for op in ELEMENTWISE if op.gradient is not None and op.domain]
 def test_a_tensor_without_axes_stays_one_and_so_does_its_gradient(
     op: lg.extend.Op, dtype: Any, rng: np.random.Generator
 ) -> None:
-    # K16a.
     if dtype not in op_cases.dtypes_of(op):
         return
     arrays = op_cases.drawn(op, dtype, [()] * op_cases.operand_count(op), rng)
@@ -143,7 +140,7 @@ def test_a_tensor_without_axes_stays_one_and_so_does_its_gradient(
     ],
 )
 def test_a_number_that_somebody_holds_has_a_place_in_the_map(make: Any) -> None:
-    # K16a, K51a: however it was made.
+    # However it was made.
     s = make()
     y = lg.sum(s * s * lg.asarray([1.0, 2.0, 4.0]))
     assert s.shape == ()
@@ -162,7 +159,7 @@ REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 def test_an_empty_axis_is_an_error_just_where_it_is_one_for_numpy(
     name: str, shape: tuple[int, ...]
 ) -> None:
-    # K17a, for each axis and for all of them.
+    # For each axis and for all of them.
     ours, numpys = REDUCTIONS[name]
     x = np.zeros(shape, np.float32)
     for axis in (None, *range(-len(shape), len(shape))):
@@ -183,7 +180,6 @@ def test_an_empty_axis_is_an_error_just_where_it_is_one_for_numpy(
 def test_the_first_of_equal_elements_is_found_and_nan_before_all(
     dtype: Any, axis: Any, rng: np.random.Generator
 ) -> None:
-    # K18a.
     for _ in range(20):
         x = rng.integers(0, 3, (4, 5, 3)).astype(dtype)
         if np.dtype(dtype).kind == "f":
@@ -196,7 +192,6 @@ def test_the_first_of_equal_elements_is_found_and_nan_before_all(
 
 @pytest.mark.parametrize("dtype", [np.bool_, *INTEGERS], ids=op_cases.name)
 def test_integers_add_up_beyond_their_dtype_and_average_to_floats(dtype: Any) -> None:
-    # K19a.
     x = np.ones((300, 2), dtype)
     if dtype is not np.bool_:
         x[:] = min(np.iinfo(dtype).max, 2**40)
@@ -220,7 +215,7 @@ RANKS = [(3,), (2, 3), (4, 2, 3), (1, 2, 3), (5, 1, 2, 3)]
 def test_vectors_and_stacks_of_matrices_multiply_as_in_numpy_with_gradients_of_their_shape(
     left: tuple[int, ...], right: tuple[int, ...], early: bool, rng: np.random.Generator
 ) -> None:
-    # K27a. Whole numbers: every sum is exact.
+    # Whole numbers: every sum is exact.
     a = rng.integers(-4, 5, left).astype(float)
     b = rng.integers(-4, 5, (*right[:-2], 3, *right[-2:-1])).astype(float)
     leaves = [lg.asarray(a), lg.asarray(b)]

@@ -76,7 +76,7 @@ class Expression:
 @pytest.mark.parametrize("dtype", FLOATS, ids=op_cases.name)
 @pytest.mark.parametrize("block", range(4))
 def test_no_rewrite_changes_a_bit(block: int, dtype: Any, rng: np.random.Generator) -> None:
-    # K32a: whatever numbers stand beside a tensor, also when a plan has seen others before.
+    # Whatever numbers stand beside a tensor, also when a plan has seen others before.
     x = np.resize(op_cases.special(dtype), 25).reshape(5, 5)
     for _ in range(40):
         expression = Expression(rng)
@@ -93,7 +93,7 @@ def test_no_rewrite_changes_a_bit(block: int, dtype: Any, rng: np.random.Generat
 def test_a_spread_far_from_zero_keeps_its_digits(
     offset: float, axis: Any, rng: np.random.Generator
 ) -> None:
-    # K23a. Whole numbers have no rounding of their own.
+    # Whole numbers have no rounding of their own.
     x = (offset + rng.integers(-8, 9, (6, 8))).astype(np.float32)
     exact = x.astype(np.float64)
     leaf = lg.asarray(x)
@@ -127,7 +127,6 @@ DRAWS: dict[str, Callable[[lg.random.Generator], lg.Tensor]] = {
 
 @pytest.mark.parametrize("name", DRAWS)
 def test_a_draw_is_one_value_and_the_next_one_another(name: str) -> None:
-    # K33a, K33c.
     def drawn(seed: int, count: int) -> list[lg.Tensor]:
         generator = lg.random.Generator(seed)
         return [DRAWS[name](generator) for _ in range(count)]
@@ -147,7 +146,7 @@ def test_a_draw_is_one_value_and_the_next_one_another(name: str) -> None:
 
 
 def test_a_step_draws_new_numbers_and_the_same_ones_when_it_is_run_again() -> None:
-    # K33c: masks of one plan, with and without a look at other numbers in between.
+    # Masks of one plan, with and without a look at other numbers in between.
     def masks(looks: int) -> list[Array]:
         generator, other = lg.random.Generator(3), lg.random.Generator(3)
         found = []

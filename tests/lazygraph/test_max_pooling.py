@@ -47,7 +47,7 @@ class TestMaxPooling:
         assert_same_bits(lg.grad(y, xs, upstream=u), expected)
 
     def test_pads_with_nothing(self) -> None:
-        # Case K26a: a padding of zeros would give [0, -2].
+        # A padding of zeros would give [0, -2].
         x = one([-3, -5, -2, -4])
         y = lg.max_pool1d(x, 3, stride=2, padding=1)
         assert y.tolist() == [[[-3.0, -2.0]]]
@@ -61,7 +61,7 @@ class TestMaxPooling:
     def test_has_no_window_of_padding_alone(
         self, length: int, size: int, stride: int, padding: int, count: int
     ) -> None:
-        # Case K26c: the plain formula says 4 and 3 for the last two, with nothing to see there.
+        # The plain formula says 4 and 3 for the last two, with nothing to see there.
         x = one([float(i) for i in range(length)])
         y = lg.max_pool1d(x, size, stride=stride, padding=padding, ceil_mode=True)
         lasts = [min(i * stride - padding + size, length) - 1 for i in range(count)]

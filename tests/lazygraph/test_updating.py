@@ -126,7 +126,6 @@ def test_untouched_elements_keep_every_bit(method: str) -> None:
 
 
 def test_a_reader_recorded_before_an_update_keeps_its_value() -> None:
-    # Case K31a.
     for turned in (False, True):
         x = lg.asarray([5, 7, 8])
         r = 2 * x

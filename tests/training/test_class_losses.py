@@ -97,7 +97,7 @@ class TestCrossEntropy:
         assert_gradients_hold(slope, {"scores": scores}, rng)
 
     def test_averages_over_the_rows_that_count(self) -> None:
-        # Case K10a: dividing by all three rows would give 0.6931.
+        # Dividing by all three rows would give 0.6931.
         z = lg.asarray([[0.0, 0.0], [LN3, 0.0], [5.0, 1.0]])
         loss = cross_entropy(z, [0, 1, -100], ignore_index=-100)
         assert loss.item() == pytest.approx(1.0397208, rel=1e-6)
@@ -109,7 +109,7 @@ class TestCrossEntropy:
     def test_of_no_row_that_counts_is_zero_with_a_gradient_of_zero(
         self, weight: Any, smoothing: float
     ) -> None:
-        # Case K10a: a NaN would end the run, here or in a sum of losses.
+        # A NaN would end the run, here or in a sum of losses.
         z = lg.Var("z", np.array([[0.0, 5.0], [np.nan, -np.inf]], np.float32))
         loss = cross_entropy(
             z, [-1, -1], weight=weight, ignore_index=-1, label_smoothing=smoothing
@@ -128,7 +128,7 @@ class TestCrossEntropy:
         assert gradient == [*cross_entropy(alone, [0]).backward()[alone].tolist(), [0.0, 0.0]]
 
     def test_smooths_towards_all_classes_alike(self) -> None:
-        # Case K11a: 0.704700 has 1 - s C / (C - 1) on the right class.
+        # 0.704700 has 1 - s C / (C - 1) on the right class.
         z = lg.asarray([[0.0, LN2, 0.0]])
         for smoothing, expected in ((0.0, 0.6931472), (0.1, 0.7393570), (1.0, 1.1552453)):
             loss = cross_entropy(z, [1], label_smoothing=smoothing)
@@ -177,7 +177,7 @@ class TestCrossEntropy:
 
 class TestBinaryCrossEntropy:
     def test_stays_finite_for_extreme_scores(self) -> None:
-        # Case K09a: log(sigmoid) would be log(0).
+        # The logarithm of the sigmoid would be that of 0.
         z = lg.asarray([60.0, -60.0, 200.0, 0.0])
         loss = binary_cross_entropy_with_logits(z, [0, 1, 1, 0])
         assert loss.item() == pytest.approx(30.173287, rel=1e-6)

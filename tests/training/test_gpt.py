@@ -222,7 +222,6 @@ def trained(dropout: float, evaluations: int, rng: Generator, seed: int = 0) -> 
 
 
 def test_training_with_dropout_repeats_and_does_not_depend_on_evaluations() -> None:
-    # Case K33c.
     def state(evaluations: int, seed: int = 0) -> list[bytes]:
         model = trained(0.3, evaluations, np.random.default_rng(0), seed)
         return [array.tobytes() for array in model.state_dict().values()]
@@ -252,7 +251,6 @@ def test_a_step_realizes_once_and_later_ones_build_no_plan(rng: Generator) -> No
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_a_copy_of_a_model_goes_its_own_way(copied: Any, rng: Generator) -> None:
-    # Case K52a.
     model = trained(0.0, 0, rng)
     other = copied(model)
     ours, theirs = model.parameters(), other.parameters()

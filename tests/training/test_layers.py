@@ -108,7 +108,7 @@ class TestLinear:
 
 class TestEmbedding:
     def test_looks_rows_up_and_sums_the_gradients_of_each(self) -> None:
-        # Case K13a, with rows of two numbers.
+        # With rows of two numbers.
         table = Embedding(3, 2)
         table.load_state_dict({"weight": [[1, 2], [3, 4], [5, 6]]})
         y = table(np.array([[2, 0], [2, 2]], np.uint8))
@@ -124,7 +124,7 @@ class TestEmbedding:
 
     @pytest.mark.parametrize("token", [3, 7, -1, -3])
     def test_refuses_a_token_that_has_no_row(self, token: int) -> None:
-        # Case K14a: neither zeros nor the last row.
+        # Neither zeros nor the last row.
         rows = Embedding(3, 2)([1, token])
         message = f"^index {token} is out of bounds for axis 0 with size 3, where none may be"
         with pytest.raises(errors.BoundsError, match=message):
@@ -172,7 +172,6 @@ class TestDropout:
         return found
 
     def test_has_another_mask_in_every_step_and_the_same_ones_for_a_seed(self) -> None:
-        # Case K33c.
         first = self.masks(seed=3, steps=3)
         assert len(set(first)) == 3
         assert all(16 < sum(mask) < 48 for mask in first)
@@ -180,7 +179,7 @@ class TestDropout:
         assert not set(self.masks(seed=4, steps=3)) & set(first)
 
     def test_draws_nothing_in_use(self) -> None:
-        # Case K33c: how often one evaluates does not change the training.
+        # How often one evaluates does not change the training.
         assert self.masks(3, 3, evaluations=2) == self.masks(3, 3)
         generator = lg.random.Generator(0)
         x = lg.ones((4,))
@@ -211,7 +210,6 @@ class TestDropout:
         assert lg.sum(Dropout(1.0)(x)).backward()[x].tolist() == [0.0, 0.0, 0.0]
 
     def test_is_one_value_however_it_is_computed(self) -> None:
-        # Case K33a.
         y = Dropout(0.5, lg.random.Generator(0))(self.X)
         a, b = y + 0.0, y * 1.0
         assert b.tolist() == a.tolist() == y.tolist()

@@ -138,7 +138,7 @@ class TestSquaredError:
         assert_gradients_hold(lambda: mse_loss(prediction, target), variables, rng)
 
     def test_refuses_to_broadcast(self) -> None:
-        # Case K12c: silently, this would be 17.33 and training would find the mean.
+        # Silently, this would be 17.33 and training would find the mean.
         message = (
             "mse_loss: prediction and target must have the same shape; got (3, 1) and (3,)"
         )

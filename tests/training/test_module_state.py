@@ -38,7 +38,7 @@ class TestState:
         assert scale.factor.numpy().tolist() == [3.0, 4.0]
 
     def test_is_loaded_whole_or_not_at_all_and_every_fault_is_named(self) -> None:
-        # Case K44a: a broadcastable shape is refused too.
+        # A broadcastable shape is refused too.
         tower = Tower()
         state: dict[str, Any] = dict(tower.state_dict())
         del state["scales.1.factor"], state["named.left.1.0"]
@@ -92,7 +92,7 @@ class TestState:
 
 
 class Tied(Module):
-    """Case K37a: L = 3 w + w^2, with w under two names."""
+    """L = 3 w + w^2, with w under two names."""
 
     def __init__(self, value: float = 2.0) -> None:
         self.embed, self.head = Scale(value), Scale(value)
@@ -110,7 +110,6 @@ class TestTies:
         assert tied.embed.factor.item() == pytest.approx(1.3, abs=1e-7)
 
     def test_survive_loading(self) -> None:
-        # Case K37c.
         tied = Tied(5.0)
         tied.load_state_dict(Tied(2.0).state_dict())
         assert tied.embed.factor is tied.head.factor
@@ -119,7 +118,7 @@ class TestTies:
         assert values == pytest.approx([1.3, 1.3], abs=1e-7)
 
     def test_take_equal_copies_under_each_name_and_refuse_different_ones(self) -> None:
-        # Case K37c: never a silent choice.
+        # Never a silent choice.
         tied = Tied(5.0)
         tied.load_state_dict({"embed.factor": 2.0, "head.factor": 2.0})
         assert tied.head.factor.item() == 2.0
@@ -132,7 +131,6 @@ class TestTies:
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 class TestCopies:
-    # Case K52a.
     def test_share_no_parameter_and_keep_their_own_ties(self, copied: Any) -> None:
         tower = Tower()
         tower(lg.ones((2,)))

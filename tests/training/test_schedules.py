@@ -37,13 +37,13 @@ def kind(schedule: LrSchedule) -> str:
 
 @pytest.mark.parametrize("schedule", WARMING, ids=kind)
 def test_the_first_update_of_a_warm_up_already_moves(schedule: LrSchedule) -> None:
-    # Case K40a: base .1, warm-up 4; the fault is 0, .025, .05, .075, .1.
+    # Base .1, warm-up 4; the fault is 0, .025, .05, .075, .1.
     assert rates(schedule, range(5)) == pytest.approx([0.025, 0.05, 0.075, 0.1, 0.1], abs=1e-15)
     assert schedule.lr_at(3) == 0.1  # the top is met exactly, not up to rounding
 
 
 def test_a_cosine_stays_down_after_its_end() -> None:
-    # Case K40c: base 1, total 4; the fault is to rise again: .1464466, .5.
+    # Base 1, total 4; the fault is to rise again: .1464466, .5.
     expected = [1.0, 0.8535534, 0.5, 0.1464466, 0.0, 0.0, 0.0]
     assert rates(CosineSchedule(1.0, 0, 4), range(7)) == pytest.approx(expected, abs=5e-8)
     assert CosineSchedule(1.0, 0, 4).lr_at(10**9) == 0.0
