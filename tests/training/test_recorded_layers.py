@@ -1,4 +1,4 @@
-"""Layers, losses, schedules and a network give what PyTorch gave on the same numbers."""
+"""Layers, losses and schedules give what PyTorch gave on the same numbers."""
 
 import json
 from collections.abc import Callable
@@ -10,13 +10,9 @@ import pytest
 import lazygraph as lg
 import training
 from benchmarks.record_layers import (
-    ADAMW,
     LENGTH,
-    NETWORK,
     RECORD,
     drawn,
-    network_batch,
-    network_weights,
     tied,
 )
 
@@ -133,26 +129,3 @@ def test_schedules(name: str) -> None:
         schedule = SCHEDULES[name](case["options"])
         rates = [schedule.lr_at(step) for step in range(LENGTH)]
         np.testing.assert_allclose(rates, case["value"], rtol=1e-9, atol=1e-12)
-
-
-@cases("network")
-def test_the_network_and_ten_steps_of_adamw(case: Figures) -> None:
-    dtype = case["options"]
-    tolerance: dict[str, Any] = (
-        {"rtol": 1e-9, "atol": 1e-12} if dtype == "float64" else {"rtol": 1e-5, "atol": 1e-6}
-    )
-    model = training.ConvNet(**NETWORK, dtype=dtype)
-    model.load_state_dict({name: x.astype(dtype) for name, x in network_weights().items()})
-    x, labels = network_batch()
-    x = x.astype(dtype)
-    scores, loss = model(x, labels)
-    np.testing.assert_allclose(scores.numpy(), case["scores"], **tolerance)
-    gradients = loss.backward()
-    for name, var in model.parameters().items():
-        np.testing.assert_allclose(gradients[var].numpy(), case["gradients"][name], **tolerance)
-    optimizer = training.AdamW(model.parameters(), **{**ADAMW, "betas": (0.9, 0.99)})
-    loop = training.TrainingLoop()
-    losses = [loop.step(model(x, labels)[1], optimizer).loss for _ in case["losses"]]
-    np.testing.assert_allclose(losses, case["losses"], **tolerance)
-    for name, array in model.state_dict().items():
-        np.testing.assert_allclose(array, case["last"][name], **tolerance)
