@@ -1,6 +1,5 @@
 """Plans: found by the structure of what is asked for, built when there is none."""
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextvars import copy_context
@@ -13,6 +12,7 @@ from lazygraph.backends.numpy import NumpyBackend
 from lazygraph.counters import counters
 from lazygraph.graph.leaves import SCALAR, VARIABLE
 from lazygraph.graph.node import Node
+from lazygraph.locks import lock_across_forks
 from lazygraph.passes import pipeline
 from lazygraph.passes.rewrite import Known
 from lazygraph.settings import Settings, backends, current
@@ -119,7 +119,7 @@ class PlanCache:
 
     def __init__(self) -> None:
         self._plans: OrderedDict[Key, Plan] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = lock_across_forks()
 
     def get(self, key: Key) -> Plan | None:
         """The plan for the key, which becomes the most recently used."""

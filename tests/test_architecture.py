@@ -18,6 +18,7 @@ FLOORS = {
     "lazygraph.errors": 0,  # ground: needs nothing else of ours
     "lazygraph.source": 0,
     "lazygraph.settings": 0,
+    "lazygraph.locks": 0,
     "lazygraph.dtypes": 0,
     "lazygraph.counters": 0,
     "lazygraph.graph": 1,  # what a graph is

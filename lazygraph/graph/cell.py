@@ -1,11 +1,12 @@
 """Cells: mutable state, replaced one by one or many at once, all or nothing."""
 
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
+from lazygraph.locks import lock_across_forks
+
 T = TypeVar("T")
-_lock = threading.RLock()
+_lock = lock_across_forks()
 
 
 class _Commit:

@@ -1,6 +1,5 @@
 """Named parameters: values that are replaced, never changed."""
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +12,11 @@ from lazygraph.graph.node import Node, Value
 from lazygraph.graph.operators import Operators
 from lazygraph.graph.spec import Shape, Spec
 from lazygraph.graph.tensor import Tensor, TensorLike, as_tensor
+from lazygraph.locks import lock_across_forks
 from lazygraph.source import Line, capture, place
 
 Version = tuple[int, Value]
-_lock = threading.Lock()
+_lock = lock_across_forks()
 
 
 class VarIdentity:

@@ -1,7 +1,6 @@
 """Random tensors: pure functions of a key and a counter, wherever they are computed."""
 
 import os
-import threading
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from lazygraph.graph.leaves import data_node
 from lazygraph.graph.op import Coerce, Kind, Sample
 from lazygraph.graph.spec import Shape, Spec
 from lazygraph.graph.tensor import Tensor, TensorLike, apply
+from lazygraph.locks import lock_across_forks
 from lazygraph.ops import threefry
 from lazygraph.ops.conversion import astype
 from lazygraph.ops.creation import ShapeLike, as_shape
@@ -33,7 +33,7 @@ from lazygraph.ops.transcendental import cos, log, sqrt
 # parent.
 _lineage: list[int] = []
 _forks = 0
-_lock = threading.Lock()  # of all generators, so that a fork can make it anew
+_lock = lock_across_forks()  # of all generators
 
 
 def _count_fork() -> None:
@@ -42,9 +42,9 @@ def _count_fork() -> None:
 
 
 def _enter_child() -> None:
-    global _forks, _lock
+    global _forks
     _lineage.append(_forks)
-    _forks, _lock = 0, threading.Lock()
+    _forks = 0
 
 
 if hasattr(os, "register_at_fork"):  # where processes can fork

@@ -12,6 +12,7 @@ import lazygraph as lg
 from tests.lazygraph.exactness import assert_same_bits
 
 TIMEOUT = 60
+LOCKS = 6  # of random numbers, cells, leaves of Vars, plans, and memory of two kinds
 
 # Every script prints what it found out, a line each; a child writes to a pipe.
 FORKING = """
@@ -142,6 +143,54 @@ print(crowd())
 """)
         assert len(lines) == 2
         assert lines[0] == lines[1]
+
+    @pytest.mark.parametrize("number", range(LOCKS))
+    def test_a_thread_inside_of_any_lock_is_waited_for(self, number: int) -> None:
+        lines = ran(f"""{FORKING}
+import warnings
+from lazygraph import locks
+warnings.simplefilter("ignore", DeprecationWarning)  # of newer Pythons: threads and forks
+kept = sorted(locks._locks, key=id)
+inside, may_leave, left = threading.Event(), threading.Event(), threading.Event()
+
+def stay():
+    with kept[{number}]:
+        inside.set()
+        may_leave.wait()
+        left.set()
+
+def work():
+    return left.is_set() and draw() and value(0.5) and Learner().step() and "works"
+
+threading.Thread(target=stay).start()
+inside.wait()
+threading.Timer(0.05, may_leave.set).start()
+print(len(kept), child(work))
+""")
+        assert lines == [f"{LOCKS} 'works'"]
+
+    def test_children_of_a_busy_process_work(self) -> None:
+        lines = ran(f"""{FORKING}
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+done = threading.Event()
+
+def work():
+    learner = Learner()
+    while not done.is_set():
+        learner.step(), draw(), value(learner.loop.global_step % 5)
+
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads:
+    thread.start()
+expected = (value(0.5), Learner().step())
+found = [child(lambda: (value(0.5), Learner().step(), draw())[:2]) for _ in range(40)]
+done.set()
+for thread in threads:
+    thread.join()
+print(set(found) == {{repr(expected)}})
+""")
+        assert lines == ["True"]
 
 
 SPAWNED = """

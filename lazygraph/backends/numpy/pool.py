@@ -1,7 +1,6 @@
 """Memory that is kept between runs: blocks for intermediates, arrays for results."""
 
 import sys
-import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import numpy as np
 
 from lazygraph.graph.node import Value
 from lazygraph.graph.spec import Spec
+from lazygraph.locks import lock_across_forks
 from lazygraph.passes.memory import ALIGNMENT
 
 _IDLE = 16  # memory that so many requests passed over is given back to the system
@@ -37,7 +37,7 @@ class ArenaPool:
     def __init__(self) -> None:
         self._free: list[Block] = []
         self._requests = 0
-        self._lock = threading.Lock()
+        self._lock = lock_across_forks()
 
     @contextmanager
     def block(self, nbytes: int) -> Iterator[Block]:
@@ -100,7 +100,7 @@ class ResultPool:
     def __init__(self) -> None:
         self._shelves: dict[Spec, _Shelf] = {}
         self._runs = 0
-        self._lock = threading.Lock()
+        self._lock = lock_across_forks()
 
     def take(self, specs: Mapping[Spec, int]) -> dict[Spec, list[Value]]:
         """As many arrays of each spec as are asked for, with whatever is in them."""
