@@ -114,6 +114,11 @@ def test_nothing_is_read_from_the_environment_at_import() -> None:
     assert_none(each(architecture.find_environment_at_import, PACKAGES))
 
 
+def test_every_lock_is_one_that_forks_wait_for() -> None:
+    makers = {module.name for module in PACKAGES if "Lock()" in module.source}
+    assert makers == {"lazygraph.locks"}
+
+
 def test_nothing_is_put_off() -> None:
     assert_none(each(architecture.find_postponed, PACKAGES))
 
