@@ -150,11 +150,20 @@ def log_softmax(x: TensorLike, *, axis: int = -1) -> Tensor:
     Args:
         x: a floating tensor.
         axis: the axis along which the probabilities sum to 1.
+
+    Returns:
+        The logarithms; -inf where every element is -inf, as `softmax` gives zeros there.
+        (PyTorch and JAX give NaN for both.)
+
+    Example:
+        >>> import lazygraph as lg
+        >>> log_softmax(lg.asarray([[0.0, -1000.0], [-math.inf, -math.inf]])).tolist()
+        [[0.0, -1000.0], [-inf, -inf]]
     """
     x = as_tensor(x)
     at = infer.one_axis(axis, x.ndim)
     largest, _, total = _shifted(x, (at,))
-    return (x - largest) - log(total)
+    return (x - largest) - log(where(total == 0, constant(1, total), total))
 
 
 def layer_norm(
