@@ -51,8 +51,9 @@ class Op:
         name: the name in listings, unique.
         infer: `(*specs, **params) -> Spec`, raising ShapeError or DTypeError.
         evaluate: the meaning, in NumPy. `(*arrays, out, **params)` writes into `out`, but for
-            kind VIEW, where `(array, **params)` returns a view or raises ValueError if the
-            strides of the array allow none.
+            kind VIEW, where `(array, *others, **params)` returns a view of the array or raises
+            ValueError if the strides of the array allow none. The others, which most views do
+            not have, are only waited for: the view depends on none of their values.
         kind: how the op touches its data.
         choose: `(*arrays, **params) -> f` with `f(*arrays, out)` as quick as can be, and of the
             same bits as `evaluate`, for all arrays with these shapes and strides. It may look

@@ -132,7 +132,7 @@ def std(
 
     Returns:
         A floating tensor; NaN where there is nothing to measure. The gradient is 0 where all
-        elements are equal.
+        elements are equal. (That of `sqrt(var(x))` is NaN there, infinity times 0.)
 
     Example:
         >>> import lazygraph as lg

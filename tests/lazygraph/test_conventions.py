@@ -86,6 +86,19 @@ def test_the_variance_of_equal_values_has_the_gradient_zero(dtype: Any) -> None:
     assert slope(lg.var, [2.0, 2.0, 2.0, 2.0], dtype) == [0.0, 0.0, 0.0, 0.0]
 
 
+@FLOATS
+def test_the_deviation_of_equal_values_is_flat_but_the_root_of_their_variance_is_not(
+    dtype: Any,
+) -> None:
+    # A root of 0 has an infinite slope; only `std` knows that nothing comes behind it.
+    assert slope(lg.std, [2.0, 2.0], dtype) == [0.0, 0.0]
+    assert all(map(math.isnan, slope(lambda x: lg.sqrt(lg.var(x)), [2.0, 2.0], dtype)))
+    x = lg.asarray([[2.0, 2.0], [1.0, 3.0]], dtype=dtype)
+    spread = lg.var(x, axis=1)
+    y = lg.where(spread > 0, lg.sqrt(spread), 0.0)
+    assert lg.sum(y).backward()[x].tolist() == [[0.0, 0.0], [-0.5, 0.5]]
+
+
 def test_a_variance_of_too_few_values_divides_by_zero_as_in_numpy() -> None:
     assert math.isnan(lg.var(lg.asarray([5.0]), correction=1).item())
     assert math.isnan(lg.var(lg.zeros((0,))).item())
@@ -190,6 +203,22 @@ def test_a_softmax_of_nothing_but_minus_infinity_is_zero_with_gradient_zero(
         [0.0, 0.0],
         [0.0, 0.0],
     ]
+
+
+@FLOATS
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_log_softmax_is_the_logarithm_of_the_softmax_where_all_are_minus_infinity_too(
+    dtype: Any, axis: int
+) -> None:
+    rows = [[-INF, -INF, -INF], [0.0, -INF, 0.0], [NAN, 0.0, -INF]]
+    x = lg.asarray(np.array(rows).T if axis == 0 else rows, dtype=dtype)
+    y = lg.log_softmax(x, axis=axis)
+    assert np.allclose(y.numpy(), lg.log(lg.softmax(x, axis=axis)).numpy(), equal_nan=True)
+    found = (y if axis else y.T)[0].tolist()
+    assert found == [-INF] * 3
+    # A loss that leaves the row out gets no NaN from it, and one that takes it is infinite.
+    gradient = lg.sum(lg.where(x > -INF, y, 0.0)).backward()[x]
+    assert (gradient if axis else gradient.T)[:2].tolist() == [[0.0] * 3, [0.0] * 3]
 
 
 def test_nan_wins_every_comparison_for_the_extreme() -> None:
