@@ -134,7 +134,7 @@ ERF = smooth(
 
 
 def ndtr(x: TensorLike) -> Tensor:
-    """The distribution function of the standard normal distribution, `(1 + erf(x / sqrt 2)) / 2`.
+    """The standard normal distribution function, `(1 + erf(x / sqrt 2)) / 2`.
 
     Its derivative is the density, `exp(-x^2 / 2) / sqrt(2 pi)`.
     """

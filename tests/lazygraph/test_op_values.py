@@ -201,3 +201,22 @@ def test_two_operands_of_any_rank_multiply_as_matrices(rng: np.random.Generator)
         b = rng.standard_normal((*b_batch, 5, 2))
         found = apply(OPS["matmul"], lg.asarray(a), lg.asarray(b))
         assert np.allclose(found.numpy(), _product(a, b), rtol=1e-12)
+
+
+CHOOSING = [op for op in op_cases.TABLE if op.choose is not None]
+
+
+@pytest.mark.parametrize("dtype", op_cases.FLOATS)
+@pytest.mark.parametrize("op", CHOOSING, ids=op_cases.name)
+def test_what_an_op_chooses_for_a_layout_gives_the_bits_of_its_meaning(
+    op: lg.extend.Op, dtype: Any, rng: np.random.Generator
+) -> None:
+    assert op.choose is not None
+    for sample in op_cases.samples(op, rng):
+        inputs = op_cases.cast(sample, dtype).inputs
+        named = op.named(sample.params)
+        spec = op.infer(*[lg.asarray(x).node.spec for x in inputs], **named)
+        meant, chosen = (np.empty(spec.shape, spec.dtype.dtype) for _ in range(2))
+        op.evaluate(*inputs, meant, **named)
+        op.choose(*inputs, **named)(*inputs, chosen)
+        assert chosen.tobytes() == meant.tobytes()

@@ -75,16 +75,16 @@ class Crew:
             for worker, work in zip(workers, works[1:], strict=True):
                 worker.begin(work)
             works[0]()
-            failures = []
+            outcomes = []
             while waiting:
-                failures.append(waiting[-1].outcome())
+                outcomes.append(waiting[-1].outcome())
                 self._idle.append(waiting.pop())
         finally:
             for worker in waiting:
                 worker.dismiss()
-        failures = [failure for failure in failures if failure is not None]
-        if failures:
-            raise failures.pop()
+        raised = [outcome for outcome in outcomes if outcome is not None]
+        if raised:
+            raise raised.pop()
 
     def _hire(self) -> _Worker:
         try:
