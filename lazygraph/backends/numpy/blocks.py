@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from lazygraph.backends.layout import Entry, Home
 from lazygraph.backends.numpy.crew import Work, crew
-from lazygraph.backends.numpy.layout import Entry, Home
 from lazygraph.backends.numpy.rows import RowGroup
 from lazygraph.graph.node import Value
 from lazygraph.graph.spec import Shape

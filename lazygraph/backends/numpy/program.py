@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from lazygraph.backends.layout import Call, Entry, Home
 from lazygraph.backends.numpy.blocks import BoundRows, Pick, picker
-from lazygraph.backends.numpy.layout import Call, Entry, Home
 from lazygraph.backends.numpy.pool import Block, arenas, results
 from lazygraph.backends.numpy.rows import RowGroup
 from lazygraph.graph.node import Value

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from lazygraph.backends.numpy.layout import Call, Entry, Storage
+from lazygraph.backends.layout import Call, Entry, Storage
 from lazygraph.graph.op import Kind
 from lazygraph.graph.spec import Shape
 from lazygraph.passes.memory import Interval, aligned, place

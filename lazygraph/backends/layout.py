@@ -10,7 +10,7 @@ import numpy as np
 
 from lazygraph.backends.base import Step
 from lazygraph.graph.node import Value
-from lazygraph.graph.op import Kind
+from lazygraph.graph.op import Kind, Op, Params
 from lazygraph.graph.spec import Spec
 
 
@@ -107,32 +107,44 @@ def lies_by_rows(phantom: Value) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """A NumPy call: `evaluate(*inputs, out, **named)`."""
+    """One op at work: `op.evaluate(*inputs, out, **params)`.
 
-    evaluate: Callable[..., Any]
-    choose: Callable[..., Any] | None
-    named: dict[str, Any]
-    kind: Kind
+    Attributes:
+        op: the record.
+        params: in the order of `op.params`.
+        inputs: what it reads.
+        out: what it writes.
+        step: what it is, for explanations.
+    """
+
+    op: Op
+    params: Params
     inputs: list[Entry]
     out: Entry
-    in_place: bool
     step: Step
 
+    @property
+    def kind(self) -> Kind:
+        """How it touches its data."""
+        return self.op.kind
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The parameters as keyword arguments."""
+        return self.op.named(self.params)
+
     def function(self) -> Callable[..., Any]:
-        """What to call for the whole operands."""
-        if self.choose is not None:
-            chosen: Callable[..., Any] = self.choose(
-                *[entry.phantom for entry in self.inputs], **self.named
-            )
-            return chosen
+        """What NumPy is to call for the whole operands."""
+        if self.op.choose is not None:
+            return self.op.choose(*[entry.phantom for entry in self.inputs], **self.named)
         return self.function_of_rows(0)
 
     def function_of_rows(self, fewer_axes: int) -> Callable[..., Any]:
         """What to call, if the operands have so many leading axes fewer than when compiled."""
-        named = dict(self.named)
+        named = self.named
         if fewer_axes and self.kind is Kind.REDUCTION:
             if "axis" in named:
                 named["axis"] -= fewer_axes
             if "axes" in named:
                 named["axes"] = tuple(axis - fewer_axes for axis in named["axes"])
-        return partial(self.evaluate, **named) if named else self.evaluate
+        return partial(self.op.evaluate, **named) if named else self.op.evaluate
