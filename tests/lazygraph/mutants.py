@@ -15,7 +15,7 @@ from lazygraph.extend import OPS, Op
 
 # Calls that tell no number from another: without them nothing would be wrong, or everything.
 BLAND = ("apply", "constant", "len", "list", "partial", "range", "sorted", "tuple", "zip")
-OPS_FOLDER = "lazygraph.ops."
+FOLDERS = ("lazygraph.ops.", "lazygraph.autodiff.")
 Definition = ast.Lambda | ast.FunctionDef
 
 COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
@@ -85,9 +85,7 @@ def rules() -> list[Rule]:
     """Every rule of the table, and the private functions that they call."""
     found: dict[CodeType, Rule] = {}
     waiting: list[tuple[Any, Op | None]] = [
-        (op.gradient, op)
-        for op in OPS.values()
-        if op.gradient is not None and op.gradient.__module__.startswith(OPS_FOLDER)
+        (op.gradient, op) for op in OPS.values() if op.gradient is not None
     ]
     while waiting:
         function, op = waiting.pop(0)
@@ -111,7 +109,7 @@ def _helpers(function: FunctionType) -> Iterator[FunctionType]:
         helper = function.__globals__.get(name)
         if not (name.startswith("_") and isinstance(helper, FunctionType)):
             continue
-        if helper.__module__.startswith(OPS_FOLDER):
+        if helper.__module__.startswith(FOLDERS):
             yield helper
 
 
@@ -168,7 +166,7 @@ def mutants(rule: Rule) -> Iterator[Mutant]:
 
 
 def _expressions(whole: Definition) -> Iterator[ast.expr]:
-    """The expressions of the body; not annotations, messages of errors and texts."""
+    """The expressions of the body; not annotations, types, messages of errors and texts."""
     waiting: list[ast.AST] = list(whole.body) if isinstance(whole.body, list) else [whole.body]
     while waiting:
         node = waiting.pop(0)
@@ -176,7 +174,11 @@ def _expressions(whole: Definition) -> Iterator[ast.expr]:
             case ast.AnnAssign(value=ast.expr() as value):
                 waiting.append(value)
                 continue
-            case ast.Raise() | ast.JoinedStr() | ast.FunctionDef():
+            case ast.Raise() | ast.JoinedStr() | ast.FunctionDef() | ast.keyword(arg="strict"):
+                continue
+            case ast.Call(func=ast.Name("isinstance"), args=[value, _]):
+                yield node
+                waiting.append(value)
                 continue
             case ast.Call(func=ast.Name("constant"), args=[number, _]):
                 waiting.append(number)  # of the other argument the spec counts alone
@@ -199,8 +201,13 @@ class _Change(ast.NodeTransformer):
 def variants(x: ast.expr, operands: Sequence[str]) -> Iterator[ast.expr]:
     """What may stand in the place of an expression by mistake."""
     match x:
-        case ast.UnaryOp(ast.USub(), inner) if not isinstance(inner, ast.Constant):
+        case ast.UnaryOp(ast.USub() | ast.Not(), inner) if not isinstance(inner, ast.Constant):
             yield inner
+        case ast.BoolOp(op, values):
+            yield from values
+            yield ast.BoolOp(ast.And() if isinstance(op, ast.Or) else ast.Or(), values)
+        case ast.Attribute(matrix, "mT"):
+            yield matrix
         case ast.BinOp():
             yield from _of_two(x)
         case ast.Compare(left, [op], [right]):
@@ -208,7 +215,9 @@ def variants(x: ast.expr, operands: Sequence[str]) -> Iterator[ast.expr]:
                 yield ast.Compare(left, [other()], [right])
         case ast.IfExp(_, then, otherwise):
             yield from (then, otherwise)
-        case ast.Constant(bool()) | ast.Constant(None):
+        case ast.Constant(bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(None):
             return
         case ast.Constant(int(value) | float(value)):
             yield ast.Constant(value + 1)
@@ -243,18 +252,26 @@ def _of_two(x: ast.BinOp) -> Iterator[ast.expr]:
 def _of_a_call(x: ast.Call) -> Iterator[ast.expr]:
     """The call left out, or two of its arguments changing places."""
     name = ast.unparse(x.func)
+    if name == "apply":
+        op, *given = x.args
+        yield from (ast.Call(x.func, [op, *other], x.keywords) for other in _exchanged(given))
     if name in BLAND or any(isinstance(arg, ast.Starred) for arg in x.args):
         return
     yield from x.args[:1]
     if name in OPS and not OPS[name].params:
         yield from x.args[1:]
         if not OPS[name].commutes:
-            for i, j in itertools.combinations(range(len(x.args)), 2):
-                order = list(x.args)
-                order[i], order[j] = order[j], order[i]
-                yield ast.Call(x.func, order, x.keywords)
+            yield from (ast.Call(x.func, other, x.keywords) for other in _exchanged(x.args))
     if name == "multiply_no_nan":
         yield ast.BinOp(x.args[0], ast.Mult(), x.args[1])
+
+
+def _exchanged(args: list[ast.expr]) -> Iterator[list[ast.expr]]:
+    """The arguments, two of which have changed places."""
+    for i, j in itertools.combinations(range(len(args)), 2):
+        order = list(args)
+        order[i], order[j] = order[j], order[i]
+        yield order
 
 
 def _of_shares(elements: list[ast.expr]) -> Iterator[ast.expr]:

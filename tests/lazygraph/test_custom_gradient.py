@@ -35,7 +35,9 @@ def scaled_gradient(factor: Any) -> Scaled:
 
 def gradient(function: Scaled, *data: Any) -> list[Any]:
     xs = [lg.asarray(x) for x in data]
-    return [g.tolist() for g in lg.grad(lg.sum(function(*xs)), xs)]
+    found = lg.grad(lg.sum(function(*xs)), xs)
+    assert [g.node.spec for g in found] == [x.node.spec for x in xs]
+    return [g.tolist() for g in found]
 
 
 def derived(function: Scaled, data: Any, key: Any = None) -> tuple[Any, int]:

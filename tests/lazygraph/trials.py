@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lazygraph import plan
 from tests.lazygraph.mutants import Rule
 
 LIMIT = 2.0  # seconds of computing for a test
@@ -27,6 +28,7 @@ class Trial:
 
     def passes(self) -> bool:
         """Whether nothing is found to be wrong; a test that never ends finds something."""
+        plans, plan.cache = plan.cache, plan.PlanCache()  # a plan may hold a broken rule
         before = signal.signal(signal.SIGVTALRM, _give_up)
         signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
         try:
@@ -36,6 +38,7 @@ class Trial:
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
             signal.signal(signal.SIGVTALRM, before)
+            plan.cache = plans
         return True
 
 
@@ -45,13 +48,23 @@ def _give_up(*_: Any) -> None:
 
 def trials(module: str) -> Iterator[Trial]:
     """The tests of a module that need nothing but parameters and random numbers."""
-    for name, function in vars(importlib.import_module(module)).items():
-        if name.startswith("test_") and inspect.isfunction(function):
-            parameters = set(inspect.signature(function).parameters)
-            for number, values in enumerate(_parameters(function)):
-                if parameters - values.keys() <= {"rng"}:
-                    title = f"{module}.{name}, {number}"
-                    yield _trial(title, function, values, "rng" in parameters)
+    for name, function in _tests(importlib.import_module(module)):
+        parameters = set(inspect.signature(function).parameters)
+        for number, values in enumerate(_parameters(function)):
+            if parameters - values.keys() <= {"rng"}:
+                title = f"{module}.{name}, {number}"
+                yield _trial(title, function, values, "rng" in parameters)
+
+
+def _tests(place: Any) -> Iterator[tuple[str, Any]]:
+    """Test functions of a module, and methods of its classes of tests."""
+    for name, found in vars(place).items():
+        if name.startswith("test_") and inspect.isfunction(found):
+            yield name, found
+        elif name.startswith("Test") and inspect.isclass(found):
+            case = found()
+            for method in [m for m in vars(found) if m.startswith("test_")]:
+                yield f"{name}.{method}", getattr(case, method)
 
 
 def _trial(title: str, function: Any, values: dict[str, Any], random: bool) -> Trial:
@@ -83,7 +96,11 @@ def _row(names: Sequence[str], row: Any) -> dict[str, Any]:
 
 
 def uses(rules: Sequence[Rule], trials: Sequence[Trial]) -> dict[Rule, list[Trial]]:
-    """The tests in which each rule is asked, all of which must pass."""
+    """The tests in which each rule is asked.
+
+    Raises:
+        AssertionError: one of them fails without any change.
+    """
     asked: set[Rule] = set()
 
     def noted(rule: Rule) -> Any:
@@ -101,7 +118,7 @@ def uses(rules: Sequence[Rule], trials: Sequence[Trial]) -> dict[Rule, list[Tria
             stack.enter_context(rule.replaced(noted(rule)))
         for trial in trials:
             asked.clear()
-            if trial.passes():
-                for rule in asked:
-                    found[rule].append(trial)
+            assert trial.passes(), trial.name
+            for rule in asked:
+                found[rule].append(trial)
     return found
