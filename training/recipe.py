@@ -11,7 +11,7 @@ from training.clipping import clip_factor, clip_grad_value, combined, norm, scal
 if TYPE_CHECKING:
     from training.optimizers.base import Optimizer
 
-Key = tuple[Any, ...]  # what a value is: ("param", 3), ("state", 3, "exp_avg"), ("norm",) ...
+Key = tuple[Any, ...]  # what a value is: ("param", 3), ("state", 3, "exp_sum"), ("norm",) ...
 Tensors = dict[Key, lg.Tensor]
 
 

@@ -11,7 +11,7 @@ from tests.lazygraph.trials import Trial, trials, uses
 MODULES = (
     *("test_op_gradients", "test_rules_at_the_edge", "test_conventions", "test_trigonometry"),
     *("test_logarithm", "test_rounding", "test_norms", "test_products", "test_updating"),
-    *("test_recomputation", "test_custom_gradient"),
+    *("test_recomputation", "test_custom_gradient", "test_wholes"),
 )
 EVERY = 30  # one in so many mutants is tried in the default run
 

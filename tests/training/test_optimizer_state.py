@@ -166,17 +166,17 @@ def test_a_state_names_all_that_is_needed(make: Make) -> None:
         ({"algorithm": "SGD"}, "the state must be of Adam; got one of SGD"),
         ({"learning_rate": -1.0}, r"learning_rate must be in \[0, inf\); got -1"),
         ({"state": {"v": {}}}, r"must have the parameters' names; \['v', 'w'\] differ"),
-        ({"state": {"w": {"step": 1}}}, r"exp_avg of w must be of \(3,\); got nothing"),
+        ({"state": {"w": {"step": 1}}}, r"exp_sum of w must be of \(3,\); got nothing"),
         (
-            {"state": {"w": {"step": 1, "exp_avg": np.ones(3), "exp_avg_sq": np.ones(1)}}},
-            r"exp_avg_sq of w must be of \(3,\); got \(1,\)",
+            {"state": {"w": {"step": 1, "exp_sum": np.ones(3), "exp_sum_sq": np.ones(1)}}},
+            r"exp_sum_sq of w must be of \(3,\); got \(1,\)",
         ),
         (
-            {"state": {"w": {"exp_avg": np.ones(3), "exp_avg_sq": np.ones(3)}}},
+            {"state": {"w": {"exp_sum": np.ones(3), "exp_sum_sq": np.ones(3)}}},
             "step of w must not be negative; got nothing",
         ),
         (
-            {"state": {"w": {"step": -1, "exp_avg": np.ones(3), "exp_avg_sq": np.ones(3)}}},
+            {"state": {"w": {"step": -1, "exp_sum": np.ones(3), "exp_sum_sq": np.ones(3)}}},
             "step of w must not be negative; got -1",
         ),
     ],

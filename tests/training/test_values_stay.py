@@ -80,7 +80,7 @@ def test_moments_in_a_state_are_read_only() -> None:
     w = lg.Var("w", np.ones(3))
     opt = Adam([w], lr=0.1)
     opt.backward_step(lg.sum(w))
-    moment = opt.state_dict()["state"]["w"]["exp_avg"]
+    moment = opt.state_dict()["state"]["w"]["exp_sum"]
     with pytest.raises(ValueError, match="read-only"):
         moment[0] = 7.0
     with pytest.raises(ValueError, match="read-only"):

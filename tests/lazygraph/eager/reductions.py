@@ -10,6 +10,7 @@ from tests.lazygraph.eager.elementwise import exp, log
 from tests.lazygraph.eager.operand import FUNCTIONS
 from tests.lazygraph.eager.values import (
     Forward,
+    RejectedError,
     Value,
     always,
     dyadic_sum,
@@ -204,6 +205,8 @@ def cumulative_sum(x: Any, *, axis: int) -> Value:
 
 def logsumexp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Value:
     def forward(a: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+        if not a.size:
+            raise RejectedError("nothing to take the largest of")
         reduce: Any = np.logaddexp.reduce
         return np.asarray(reduce(a, axis=axis, keepdims=keepdims))
 
