@@ -175,11 +175,16 @@ def square(x: TensorLike) -> Tensor:
     return apply(SQUARE, x)
 
 
+def _square_gradient(g: Tensor, y: Tensor, x: Tensor) -> list[Tensor]:
+    share = g * x  # first: twice x may overflow, also where g is 0
+    return [share + share]
+
+
 SQUARE = define(
     "square",
     infer=infer.numeric,
     evaluate=np.square,
-    gradient=lambda g, y, x: [g * (x + x)],
+    gradient=_square_gradient,
     emit=lambda k, x: k.multiply(x, x),
     kind=Kind.POINTWISE,
     in_place=True,

@@ -39,7 +39,12 @@ def smooth(
 
 
 def exp(x: TensorLike) -> Tensor:
-    """`e^x`, element by element."""
+    """`e^x`, element by element.
+
+    Where that overflows, so does the gradient, and an upstream of 0 gives NaN: to look for it
+    would cost every gradient of `exp` another pass. Bound `x` before it enters a branch that
+    may not be taken, as in `where(x < 80, exp(minimum(x, 80)), x)`.
+    """
     return apply(EXP, x)
 
 

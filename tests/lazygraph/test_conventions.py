@@ -133,6 +133,25 @@ def test_the_branch_not_taken_leaks_nothing(name: str, dtype: Any) -> None:
     assert lg.sum(0.0 * f(x)[:0]).backward()[x].tolist() == [0.0, 0.0]
 
 
+@FLOATS
+def test_an_exponential_that_overflows_must_be_bounded_where_it_is_not_taken(
+    dtype: Any,
+) -> None:
+    x = lg.asarray([1e4, 1.0], dtype=dtype)
+    (leaks, slope_of_exp) = lg.grad(lg.sum(lg.where(x < 80, lg.exp(x), x)), x).tolist()
+    assert math.isnan(leaks)
+    bounded = lg.where(x < 80, lg.exp(lg.minimum(x, 80)), x)
+    assert lg.grad(lg.sum(bounded), x).tolist() == [1.0, slope_of_exp]
+
+
+@FLOATS
+def test_a_square_that_is_not_taken_leaks_nothing_from_the_largest_number(dtype: Any) -> None:
+    x = lg.asarray([float(np.finfo(dtype.dtype).max), 1.0], dtype=dtype)
+    y = lg.where(x < 80, lg.square(x), x)
+    assert lg.grad(lg.sum(y), x).tolist() == [1.0, 2.0]
+    assert slope(lg.square, x.tolist(), dtype) == [INF, 2.0]
+
+
 def test_at_a_pole_itself_the_gradient_is_infinite() -> None:
     assert slope(lg.log, [0.0]) == [INF]
     assert slope(lg.sqrt, [0.0]) == [INF]

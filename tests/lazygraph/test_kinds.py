@@ -107,8 +107,8 @@ def test_a_bound_passes_the_gradient_of_what_lies_on_it(
     assert np.array_equal(dx, u * inside)
 
 
-# The derivative of each overflows where its value does, so that 0 times it is NaN.
-OVERFLOWING = ("exp", "square")
+# The derivative overflows where the value does, so that 0 times it is NaN.
+OVERFLOWING = ("exp",)
 ONE_OPERAND = [
     op
     for op in ELEMENTWISE

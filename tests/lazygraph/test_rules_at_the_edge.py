@@ -14,8 +14,8 @@ from tests.lazygraph.gradients import assert_gradients
 from tests.lazygraph.op_cases import DIFFERENTIABLE, ELEMENTWISE
 
 INF = math.inf
-# Derivatives that overflow at finite operands, so that 0 times one of them is NaN.
-OVERFLOWING = ("exp", "square")
+# A derivative that overflows at finite operands, so that 0 times it is NaN.
+OVERFLOWING = ("exp",)
 
 RULES = [op for op in DIFFERENTIABLE if op.gradient.__module__.startswith("lazygraph.ops.")]
 RULES = [op for op in RULES if op.name != "stop_gradient"]
