@@ -276,7 +276,8 @@ def _exchanged(args: list[ast.expr]) -> Iterator[list[ast.expr]]:
 
 def _of_shares(elements: list[ast.expr]) -> Iterator[ast.expr]:
     """A share lost, or of the other sign, or all of them in another order."""
-    if len(elements) > 1 and len({ast.unparse(share) for share in elements}) > 1:
+    texts = [ast.unparse(share) for share in elements]
+    if texts != texts[::-1]:
         yield ast.List(elements[::-1], ast.Load())
     for i, share in enumerate(elements):
         wrong: list[ast.expr] = []

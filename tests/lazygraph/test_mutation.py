@@ -19,6 +19,8 @@ EVERY = 30  # one in so many mutants is tried in the default run
 SPEC = "both have the same spec, and nothing else is asked of it"
 RANK = "an operand has one axis here, if not more"
 SUMMED = "the driver sums a share over the axes that its operand lacks or has with length 1"
+BESIDE = "y has the numbers of the value beside it, whose own history bends as they do"
+AXES = "reduced axes stay: both have as many axes"
 SHORTCUT = "one tall product instead of many is faster; the sum is the same"
 EQUIVALENT = {
     "astype: astype(g, x.dtype) if x.dtype.is_floating else None -> astype(g, x.dtype)": (
@@ -85,12 +87,22 @@ EQUIVALENT = {
     "norms._vector_norm_gradient: 1 -> 2": "dead elements are masked below",
     # Products.
     "products._prod_gradient: 0 -> 1": "there is no element",
-    "products._prod_gradient: x -> y (number 4)": "reduced axes stay: both have as many axes",
-    "products._prod_gradient: x -> y (number 5)": "reduced axes stay: both have as many axes",
+    "products._prod_gradient: x -> y (number 4)": AXES,
+    "products._prod_gradient: x -> y (number 5)": AXES,
     (
         "products._products_of_others: [x, ones((x.shape[0], 1), dtype=x.dtype)] -> "
         "[-x, ones((x.shape[0], 1), dtype=x.dtype)]"
     ): "of an odd number of factors, the others are an even number: signs cancel",
+    # Values beside their operands.
+    "softmax: y -> value": BESIDE,
+    "softmax: y -> value (number 2)": BESIDE,
+    "neural._standardized_gradient: y -> value": BESIDE,
+    "neural._standardized_gradient: y -> value (number 2)": BESIDE,
+    "neural._standardized_gradient: x -> y": SPEC,
+    "neural._standardized_gradient: x -> y (number 2)": SPEC,
+    "neural._standardized_gradient: x -> value": SPEC,
+    "neural._standardized_gradient: x -> value (number 2)": SPEC,
+    "neural._standardized_gradient: x -> scale (number 2)": AXES,
     # Checkpoints.
     "recomputation._shares: set(stand_ins) -> stand_ins": "both have the same members",
     "recomputation._shares: value -> y (number 2)": (
