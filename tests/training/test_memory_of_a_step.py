@@ -1,5 +1,6 @@
 """A steady step works in memory that it has: it allocates less than any of its arrays."""
 
+import itertools
 import tracemalloc
 from collections.abc import Callable
 
@@ -10,7 +11,7 @@ from numpy.random import Generator
 import lazygraph as lg
 from training import GPT, AdamW, TrainingLoop
 
-# What calls allocate inside: a chunk of a norm in float64, and the indices of gathers; the error
+# What calls allocate inside: a chunk of a norm in float64, and indices of gathers; the error
 # function four chunks of scratch, and NumPy's iterator two of buffers, of 128 KiB each.
 SMALL = 150_000
 WITH_ERF = SMALL + 6 * 128 * 1024
@@ -21,7 +22,7 @@ def perceptron(rng: Generator) -> Step:
     widths = (600, 600, 600)
     weights = [
         lg.Var(f"w{i}", rng.standard_normal((n, m)).astype(np.float32) * 0.05)
-        for i, (n, m) in enumerate(zip(widths, widths[1:], strict=False))
+        for i, (n, m) in enumerate(itertools.pairwise(widths))
     ]
     x = lg.asarray(rng.standard_normal((500, 600)).astype(np.float32))
     optimizer, loop = AdamW(weights, lr=1e-3), TrainingLoop(max_grad_norm=1.0)
