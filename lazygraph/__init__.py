@@ -143,7 +143,7 @@ from lazygraph.ops.trigonometry import acos, asin, atan, atan2, hypot, tan
 from lazygraph.ops.updating import At
 from lazygraph.realization import no_realize, realize
 from lazygraph.realization import realize_nodes as _realize_nodes
-from lazygraph.settings import set_backend, set_verify, using
+from lazygraph.settings import num_threads, set_backend, set_num_threads, set_verify, using
 from lazygraph.source import scope
 
 
@@ -286,6 +286,7 @@ __all__ = [
     "no_realize",
     "norm",
     "not_equal",
+    "num_threads",
     "one_hot",
     "ones",
     "ones_like",
@@ -310,6 +311,7 @@ __all__ = [
     "scope",
     "searchsorted",
     "set_backend",
+    "set_num_threads",
     "set_verify",
     "sigmoid",
     "sign",
