@@ -248,7 +248,7 @@ def attention(
         shapes = f"{query.shape}, {key.shape} and {value.shape}"
         raise ShapeError(f"attention needs at least two axes, (time, width); got {shapes}")
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = matmul(query * factor, key.mT)
+    scores = matmul(query, key.mT) * factor
     hidden = constant(-math.inf, scores)
     if causal:
         t, s = scores.shape[-2:]
