@@ -209,6 +209,8 @@ def weighted(g: lg.Tensor) -> lg.Tensor:
 
 def test_what_the_module_holds_counts_as_it_was_when_the_call_was_recorded() -> None:
     global GLOBAL
+    GLOBAL = lg.asarray([10.0])
+    WEIGHT.assign(np.array([1.0]))
     function = lg.custom_gradient(lambda x: (x * 3.0, lambda g: weighted(g)))
     assert derived(function, [1.0]) == ([10.0], 1)
     GLOBAL = lg.asarray([20.0])
