@@ -9,7 +9,7 @@ import pytest
 
 import lazygraph as lg
 from lazygraph import plan
-from lazygraph.backends.numpy import compiler
+from lazygraph.backends.numpy import compiler, pool
 from lazygraph.extend import OPS, Kind, Known
 from lazygraph.ops import layout, transcendental
 from tests.lazygraph.machine import Machine, MismatchError, fails, replay, script, shrunk
@@ -42,6 +42,12 @@ def programs(seeds: range) -> Iterator[Machine]:
 def no_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans of an engine that is wrong on purpose must not outlive it."""
     monkeypatch.setattr(plan, "cache", plan.PlanCache())
+
+
+@pytest.fixture(autouse=True)
+def results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays of programs are small; their memory is used again all the same."""
+    monkeypatch.setattr(pool, "_SMALL", -1)
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -142,8 +148,6 @@ class TestWrongEngines:
         assert 0 < len(first_failure(iter(range(100)))) <= FEW
 
     def test_results_that_are_handed_out_twice(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from lazygraph.backends.numpy import pool
-
         monkeypatch.setattr(pool, "_UNUSED", 99)
         everything = lambda shelf: list(range(len(shelf.arrays)))  # noqa: E731
         monkeypatch.setattr(pool._Shelf, "unused", everything)
