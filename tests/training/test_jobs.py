@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +174,13 @@ def test_an_interrupt_keeps_what_was_learnt(text: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "training", "gpt", "--text", str(text)]
     command += ["--out", str(folder.path), *SMALL, "--steps", "1000000"]
     process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Where the tests run in the background of a shell, they are deaf to it themselves.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 300
     while not (folder.metrics.exists() and len(folder.metrics.read_text().splitlines()) > 5):
