@@ -13,6 +13,7 @@ from lazygraph.autodiff import (
     gradcheck,
 )
 from lazygraph.autodiff import backward as _backward
+from lazygraph.backends.native.cache import clear_cache
 from lazygraph.counters import Stats, stats
 from lazygraph.dtypes import (
     DType,
@@ -143,7 +144,14 @@ from lazygraph.ops.trigonometry import acos, asin, atan, atan2, hypot, tan
 from lazygraph.ops.updating import At
 from lazygraph.realization import no_realize, realize
 from lazygraph.realization import realize_nodes as _realize_nodes
-from lazygraph.settings import num_threads, set_backend, set_num_threads, set_verify, using
+from lazygraph.settings import (
+    num_threads,
+    set_backend,
+    set_cache_folder,
+    set_num_threads,
+    set_verify,
+    using,
+)
 from lazygraph.source import scope
 
 
@@ -213,6 +221,7 @@ __all__ = [
     "broadcast_to",
     "ceil",
     "checkpoint",
+    "clear_cache",
     "clip",
     "concat",
     "conv2d",
@@ -311,6 +320,7 @@ __all__ = [
     "scope",
     "searchsorted",
     "set_backend",
+    "set_cache_folder",
     "set_num_threads",
     "set_verify",
     "sigmoid",

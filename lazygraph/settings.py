@@ -17,6 +17,7 @@ class Settings:
     backend: str = "numpy"
     verify: bool = False
     threads: int | None = None
+    cache_folder: str | None = None
 
 
 _process = Settings()
@@ -64,6 +65,8 @@ def set_verify(verify: bool) -> None:
 def set_num_threads(threads: int | None) -> None:
     """Choose how many threads a run may use; NumPy's matrix products have threads of their own.
 
+    Same inputs and thread count give the same bits.
+
     Args:
         threads: at least 1, from now on or to the end of the innermost `using`. None, the
             default, means one for each core that the process may use.
@@ -87,9 +90,24 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
+def set_cache_folder(path: str | os.PathLike[str] | None) -> None:
+    """Choose where the native backend keeps machine code between processes.
+
+    Args:
+        path: a folder, from now on or to the end of the innermost `using`; it is made when it
+            is needed. None, the default, means `$XDG_CACHE_HOME/lazygraph`, or else
+            `~/.cache/lazygraph`.
+    """
+    _change(cache_folder=None if path is None else os.path.abspath(path))
+
+
 @contextmanager
 def using(
-    *, backend: str | None = None, verify: bool | None = None, threads: int | None = None
+    *,
+    backend: str | None = None,
+    verify: bool | None = None,
+    threads: int | None = None,
+    cache_folder: str | os.PathLike[str] | None = None,
 ) -> Iterator[None]:
     """Change settings inside a `with` block of this thread.
 
@@ -97,6 +115,7 @@ def using(
         backend: as for `set_backend`.
         verify: as for `set_verify`.
         threads: as for `set_num_threads`; None leaves the number as it is.
+        cache_folder: as for `set_cache_folder`; None leaves the folder as it is.
 
     Raises:
         BackendError: there is no such backend, or it cannot run here; or fewer threads than 1.
@@ -112,6 +131,8 @@ def using(
         changes["verify"] = bool(verify)
     if threads is not None:
         changes["threads"] = _counted(threads)
+    if cache_folder is not None:
+        changes["cache_folder"] = os.path.abspath(cache_folder)
     token = _local.set(replace(current(), **changes))
     try:
         yield

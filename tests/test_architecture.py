@@ -1,6 +1,8 @@
 """The house stands: imports point down, nothing goes in circles, exports are in order."""
 
 import inspect
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -91,9 +93,19 @@ def test_the_training_library_uses_public_names_only() -> None:
 
 
 def test_only_numpy_is_imported_with_the_packages() -> None:
-    assert_none(architecture.find_foreign(ENGINE_IMPORTS, {"lazygraph", "numpy"}))
+    # The native backend stands on LLVM; its modules are imported when it is asked for.
+    native = [i for i in ENGINE_IMPORTS if i.importer.startswith("lazygraph.backends.native.")]
+    assert_none(architecture.find_foreign(native, {"lazygraph", "numpy", "llvmlite"}))
+    others = [i for i in ENGINE_IMPORTS if i not in native]
+    assert_none(architecture.find_foreign(others, {"lazygraph", "numpy"}))
     ours = {"lazygraph", "training", "numpy"}
     assert_none(architecture.find_foreign(TRAINING_IMPORTS, ours))
+
+
+def test_nothing_of_llvm_is_imported_with_the_packages() -> None:
+    program = "import sys, lazygraph, training; print('llvmlite' in sys.modules)"
+    command = [sys.executable, "-W", "error", "-c", program]
+    assert subprocess.check_output(command, cwd=ROOT, text=True).strip() == "False"
 
 
 def test_a_module_says_in_one_sentence_what_it_is() -> None:

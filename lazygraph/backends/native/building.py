@@ -1,0 +1,88 @@
+"""Machine code for descriptions of it: out of the cache, else compiled on all cores."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import llvmlite
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+import lazygraph.backends.native as our_folder
+from lazygraph.backends.native import cache as disk
+from lazygraph.backends.native import targets
+from lazygraph.backends.native.compile import machine_code
+from lazygraph.backends.native.targets import EFFORT, Target
+from lazygraph.settings import available_cores
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What becomes one piece of machine code.
+
+    Attributes:
+        identity: text that says all that the code depends on; versions and the processor are
+            added to it. Changes in files of this folder count as another version.
+        write: makes the module; called only if the code is not in the cache.
+    """
+
+    identity: str
+    write: Callable[[], ir.Module]
+
+
+def unit(module: ir.Module) -> Unit:
+    """A unit that is identified by its own text."""
+    return Unit(str(module), lambda: module)
+
+
+def build(units: Sequence[Unit]) -> list[bytes]:
+    """The machine code of each unit, for `loading.Library`.
+
+    What is not in the cache is written by this thread, one by one, and compiled meanwhile by as
+    many threads as there are cores. Equal units are compiled once.
+
+    Args:
+        units: what is wanted.
+
+    Returns:
+        An object file for each.
+    """
+    where, target = disk.folder(), targets.current()
+    names = [_name(each, target) for each in units]
+    wanted = dict(zip(names, units, strict=True))
+    found = {name: disk.read(where, name) for name in wanted}
+    missing = {name: wanted[name] for name, code in found.items() if code is None}
+    fresh = _compile(missing, target)
+    disk.write(where, fresh)
+    return [found[name] or fresh[name] for name in names]
+
+
+def _compile(units: dict[str, Unit], target: Target) -> dict[str, bytes]:
+    if len(units) < 2:  # a thread would cost more than it saves
+        return {name: machine_code(str(u.write()), target) for name, u in units.items()}
+    futures: dict[str, Future[bytes]] = {}
+    with ThreadPoolExecutor(min(available_cores(), len(units)), "compile") as pool:
+        for name, each in units.items():
+            futures[name] = pool.submit(machine_code, str(each.write()), target)
+        return {name: future.result() for name, future in futures.items()}
+
+
+def _name(each: Unit, target: Target) -> str:
+    processor = (target.triple, target.cpu, target.features, str(EFFORT))
+    return disk.entry_name(str(disk.FORMAT), *_versions(), *processor, each.identity)
+
+
+@cache
+def _versions() -> tuple[str, ...]:
+    try:
+        ours = version("lazygraph")
+    except PackageNotFoundError:  # run from a folder that was never installed
+        ours = "unknown"
+    files = sorted(os.scandir(Path(*our_folder.__path__)), key=lambda entry: entry.name)
+    stats = [(e.name, e.stat()) for e in files if e.name.endswith(".py")]
+    written = [f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in stats]
+    return (llvmlite.__version__, str(llvm.llvm_version_info), ours, *written)

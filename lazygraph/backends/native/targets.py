@@ -1,0 +1,88 @@
+"""The processor that machine code is made for."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+
+from lazygraph.backends.native.extra import package
+
+package("llvmlite")
+import llvmlite.binding as llvm  # noqa: E402 (its absence has a sentence of ours)
+
+# How hard LLVM tries, from 0 to 3: at 2 it vectorizes, and 3 gave nothing more.
+EFFORT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A processor.
+
+    Attributes:
+        triple: architecture, vendor and system, as LLVM names them.
+        cpu: the model, which decides how instructions are ordered.
+        features: what it can do beyond the least of its kind, such as "+avx2,+fma".
+    """
+
+    triple: str
+    cpu: str
+    features: str
+
+    def machine(self) -> llvm.TargetMachine:
+        """What makes code for the processor. Each belongs to one thread at a time."""
+        _initialize()
+        # Code is loaded near what it calls through stubs, so that small addresses are enough.
+        return llvm.Target.from_triple(self.triple).create_target_machine(
+            cpu=self.cpu, features=self.features, opt=EFFORT, reloc="pic", codemodel="small"
+        )
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # without it, assembly within a module ends the process
+
+
+@cache
+def host() -> Target:
+    """The processor that we run on, with all that it can do."""
+    _initialize()
+    features = llvm.get_host_cpu_features().flatten()
+    return Target(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
+
+
+@cache
+def baseline() -> Target:
+    """The least processor of this architecture: on x86-64, one without AVX."""
+    triple = host().triple
+    cpu = "x86-64" if triple.startswith("x86_64") else "generic"
+    return Target(triple, cpu, "")
+
+
+_chosen: ContextVar[Target | None] = ContextVar("target", default=None)
+
+
+def current() -> Target:
+    """The processor that code is made for now: the host, unless within `using`."""
+    return _chosen.get() or host()
+
+
+@contextmanager
+def using(target: Target) -> Iterator[None]:
+    """Make code for another processor inside a `with` block of this thread.
+
+    Args:
+        target: the processor. What it can do must be possible here, too, if the code is to run.
+
+    Example:
+        >>> with using(baseline()):
+        ...     "avx" in current().features
+        False
+    """
+    token = _chosen.set(target)
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
