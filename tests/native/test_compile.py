@@ -106,9 +106,9 @@ def test_units_are_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     # Each waits inside for the other: one after the other, they would wait in vain.
     meeting = threading.Barrier(2, timeout=30)
 
-    def compile_together(text: str, target: Target) -> bytes:
+    def compile_together(text: str, target: Target, effort: int) -> bytes:
         meeting.wait()
-        return machine_code(text, target)
+        return machine_code(text, target, effort)
 
     monkeypatch.setattr(building, "machine_code", compile_together)
     monkeypatch.setattr(building, "available_cores", lambda: 2)

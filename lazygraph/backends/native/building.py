@@ -15,8 +15,8 @@ from llvmlite import ir
 import lazygraph.backends.native as our_folder
 from lazygraph.backends.native import cache as disk
 from lazygraph.backends.native import targets
-from lazygraph.backends.native.compile import machine_code
-from lazygraph.backends.native.targets import EFFORT, Target
+from lazygraph.backends.native.compile import EFFORT, machine_code
+from lazygraph.backends.native.targets import Target
 from lazygraph.settings import available_cores
 
 
@@ -28,15 +28,17 @@ class Unit:
         identity: text that says all that the code depends on; versions and the processor are
             added to it. Changes in files of this folder count as another version.
         write: makes the module; called only if the code is not in the cache.
+        effort: how hard LLVM tries, from 0 to 3.
     """
 
     identity: str
     write: Callable[[], ir.Module]
+    effort: int = EFFORT
 
 
-def unit(module: ir.Module) -> Unit:
+def unit(module: ir.Module, effort: int = EFFORT) -> Unit:
     """A unit that is identified by its own text."""
-    return Unit(str(module), lambda: module)
+    return Unit(str(module), lambda: module, effort)
 
 
 def build(units: Sequence[Unit]) -> list[bytes]:
@@ -63,16 +65,19 @@ def build(units: Sequence[Unit]) -> list[bytes]:
 
 def _compile(units: dict[str, Unit], target: Target) -> dict[str, bytes]:
     if len(units) < 2:  # a thread would cost more than it saves
-        return {name: machine_code(str(u.write()), target) for name, u in units.items()}
+        return {
+            name: machine_code(str(each.write()), target, each.effort)
+            for name, each in units.items()
+        }
     futures: dict[str, Future[bytes]] = {}
     with ThreadPoolExecutor(min(available_cores(), len(units)), "compile") as pool:
         for name, each in units.items():
-            futures[name] = pool.submit(machine_code, str(each.write()), target)
+            futures[name] = pool.submit(machine_code, str(each.write()), target, each.effort)
         return {name: future.result() for name, future in futures.items()}
 
 
 def _name(each: Unit, target: Target) -> str:
-    processor = (target.triple, target.cpu, target.features, str(EFFORT))
+    processor = (target.triple, target.cpu, target.features, str(each.effort))
     return disk.entry_name(str(disk.FORMAT), *_versions(), *processor, each.identity)
 
 

@@ -16,7 +16,7 @@ _numbers = itertools.count()
 def _linker() -> llvm.LLJIT:
     with _lock:
         if not _linkers:
-            machine = targets.host().machine()
+            machine = targets.host().machine(effort=0)
             _linkers.append(llvm.create_lljit_compiler(machine, use_jit_link=True))
         return _linkers[0]
 

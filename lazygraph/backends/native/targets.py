@@ -11,9 +11,6 @@ from lazygraph.backends.native.extra import package
 package("llvmlite")
 import llvmlite.binding as llvm  # noqa: E402 (its absence has a sentence of ours)
 
-# How hard LLVM tries, from 0 to 3: at 2 it vectorizes, and 3 gave nothing more.
-EFFORT = 2
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -29,12 +26,12 @@ class Target:
     cpu: str
     features: str
 
-    def machine(self) -> llvm.TargetMachine:
+    def machine(self, effort: int) -> llvm.TargetMachine:
         """What makes code for the processor. Each belongs to one thread at a time."""
         _initialize()
         # Code is loaded near what it calls through stubs, so that small addresses are enough.
         return llvm.Target.from_triple(self.triple).create_target_machine(
-            cpu=self.cpu, features=self.features, opt=EFFORT, reloc="pic", codemodel="small"
+            cpu=self.cpu, features=self.features, opt=effort, reloc="pic", codemodel="small"
         )
 
 
