@@ -135,10 +135,7 @@ def meet(count):
 """
 
 
-def test_busy_neighbours_do_not_stop_a_run() -> None:
-    # One process for each core, each of which wants all of it.
-    assert (
-        run_process(f"""{PREPARE}
+BUSY = """
 busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
 try:
     for count in (1, 2, 3, 4):
@@ -148,14 +145,15 @@ finally:
         process.kill()
         process.wait()
 print("done")
-""")
-        == "done\n"
-    )
+"""
 
 
-def test_after_a_fork_parent_and_child_go_on() -> None:
-    assert (
-        run_process(f"""{PREPARE}
+def test_busy_neighbours_do_not_stop_a_run() -> None:
+    # One process for each core, each of which wants all of it.
+    assert run_process(PREPARE + BUSY) == "done\n"
+
+
+FORKED = """
 warnings.simplefilter("ignore")  # newer Pythons warn of a fork with threads
 meet(2), meet(3)
 child = os.fork()
@@ -169,18 +167,18 @@ if child == 0:
 assert os.waitpid(child, 0)[1] == 0
 meet(2)
 print("done")
-""")
-        == "done\n"
-    )
+"""
+
+
+def test_after_a_fork_parent_and_child_go_on() -> None:
+    assert run_process(PREPARE + FORKED) == "done\n"
 
 
 def test_the_interpreter_ends_with_workers_asleep() -> None:
-    assert run_process(f"{PREPARE}\nmeet(4), meet(2)\nprint('done')") == "done\n"
+    assert run_process(PREPARE + "meet(4), meet(2); print('done')") == "done\n"
 
 
-def test_the_interpreter_ends_while_a_thread_of_python_runs_programs() -> None:
-    assert (
-        run_process(f"""{PREPARE}
+ENDLESS = """
 def forever():
     while True:
         meet(2)
@@ -188,15 +186,15 @@ def forever():
 threading.Thread(target=forever, daemon=True).start()
 meet(3)
 print("done")
-""")
-        == "done\n"
-    )
+"""
 
 
-def test_an_interrupt_inside_a_run_leaves_a_usable_process() -> None:
-    # The program ends when a thread of Python says so, which interrupts before it does.
-    assert (
-        run_process("""
+def test_the_interpreter_ends_while_a_thread_of_python_runs_programs() -> None:
+    assert run_process(PREPARE + ENDLESS) == "done\n"
+
+
+# The program ends when a thread of Python says so, which interrupts before it does.
+INTERRUPTED = """
 import os, signal, threading
 from llvmlite import ir
 from lazygraph.backends.native import threads
@@ -233,9 +231,11 @@ for _ in range(3):
     threads.run(meetings.address, address(context), 3)
     threads.run(meetings.address, address(context), 2)
 print(context[:, 1].tolist())
-""")
-        == "interrupted\n[0, 0, 0]\n"
-    )
+"""
+
+
+def test_an_interrupt_inside_a_run_leaves_a_usable_process() -> None:
+    assert run_process(INTERRUPTED) == "interrupted\n[0, 0, 0]\n"
 
 
 def test_signals_are_for_threads_of_python() -> None:
