@@ -10,7 +10,7 @@ from llvmlite import ir
 from llvmlite.binding import ffi
 
 from lazygraph.backends.native import building, compile, extra, targets
-from lazygraph.backends.native.building import Unit, build, unit
+from lazygraph.backends.native.building import Unit, build, load, unit
 from lazygraph.backends.native.compile import assembly, machine_code, optimized
 from lazygraph.backends.native.loading import Library
 from lazygraph.backends.native.targets import Target, baseline, host
@@ -100,6 +100,17 @@ def test_equal_units_are_written_once() -> None:
     assert len(written) == 1
     assert build([Unit("twice the same", write)]) == [first]
     assert len(written) == 1
+
+
+def test_equal_units_share_what_is_loaded_as_long_as_somebody_holds_it() -> None:
+    wanted = Unit("shared", lambda: square_and_add(5.0), exports=("square",))
+    first, second = load([wanted, wanted], {})
+    (third,) = load([wanted], {})
+    assert first is second is third
+    other, again = load([Unit("not shared", wanted.write, exports=("square",)), wanted], {})
+    assert other is not first
+    assert again is first
+    assert other.addresses != first.addresses
 
 
 def test_units_are_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -236,6 +236,36 @@ def test_threads_of_python_can_multiply_at_once(rng: np.random.Generator) -> Non
     assert wrong == []
 
 
+FORKED = """
+import os, warnings
+import numpy as np
+from tests.native.test_contraction import Split, multiply, program
+
+warnings.simplefilter("ignore")  # newer Pythons warn of a fork with threads
+p = program("float32", False, False, False, Split.AUTO)
+
+def check():
+    x, y = np.ones((4, 64, 64), np.float32), np.ones((4, 64, 64), np.float32)
+    for count in (1, 2, 3):
+        out = np.zeros_like(x)
+        multiply(p, count, x, y, out)
+        assert np.all(out == 64.0)
+
+check()
+child = os.fork()
+check()
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+check()
+print("done")
+"""
+
+
+def test_after_a_fork_parent_and_child_multiply() -> None:
+    assert run_process(FORKED) == "done\n"
+
+
 def test_the_library_computes_with_one_thread_and_is_not_that_of_numpy() -> None:
     count = openblas.library().scipy_openblas_get_num_threads
     count.argtypes, count.restype = [], ctypes.c_int

@@ -1,12 +1,13 @@
 """Machine code for descriptions of it: out of the cache, else compiled on all cores."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -16,6 +17,7 @@ import lazygraph.backends.native as our_folder
 from lazygraph.backends.native import cache as disk
 from lazygraph.backends.native import targets
 from lazygraph.backends.native.compile import EFFORT, machine_code
+from lazygraph.backends.native.loading import Library
 from lazygraph.backends.native.targets import Target
 from lazygraph.settings import available_cores
 
@@ -29,16 +31,41 @@ class Unit:
             added to it. Changes in files of this folder count as another version.
         write: makes the module; called only if the code is not in the cache.
         effort: how hard LLVM tries, from 0 to 3.
+        exports: the functions that `load` finds the addresses of.
     """
 
     identity: str
     write: Callable[[], ir.Module]
     effort: int = EFFORT
+    exports: tuple[str, ...] = ()
 
 
 def unit(module: ir.Module, effort: int = EFFORT) -> Unit:
     """A unit that is identified by its own text."""
     return Unit(str(module), lambda: module, effort)
+
+
+# What is in memory now, by what it was made from.
+_loaded: WeakValueDictionary[str, Library] = WeakValueDictionary()
+
+
+def load(units: Sequence[Unit], imports: Mapping[str, int]) -> list[Library]:
+    """The functions of each unit, ready to be called; equal units share them.
+
+    Args:
+        units: what is wanted.
+        imports: the addresses of what the code calls, the same in each call.
+
+    Returns:
+        A library for each, which holds its code for as long as it lives.
+    """
+    target = targets.current()
+    wanted = {_name(each, target): each for each in units}
+    held = {name: library for name in wanted if (library := _loaded.get(name))}
+    missing = {name: each for name, each in wanted.items() if name not in held}
+    for (name, each), code in zip(missing.items(), build(list(missing.values())), strict=True):
+        held[name] = _loaded[name] = Library(code, each.exports, imports)
+    return [held[_name(each, target)] for each in units]
 
 
 def build(units: Sequence[Unit]) -> list[bytes]:

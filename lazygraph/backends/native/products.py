@@ -21,8 +21,8 @@ from lazygraph.backends.native.loading import Library
 from lazygraph.backends.native.threads import runtime
 from lazygraph.backends.native.waiting import BYTE, I32, I64, POINTER, VOID, at, extern
 
-# Below this a second thread costs more than it saves: a microsecond or two of one core.
-FLOPS_A_THREAD = 2**17
+# Below this a second thread costs more than it saves: some microseconds of one core.
+FLOPS_A_THREAD = 2**18
 ELEMENTS = (ir.FloatType(), ir.DoubleType())
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = I32(101), I32(111), I32(112)
 
