@@ -1,5 +1,6 @@
 """The few switches of the engine, each with a setter and a `with` form."""
 
+import operator
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -141,9 +142,12 @@ def using(
 
 
 def _counted(threads: int | None) -> int | None:
-    if threads is not None and threads < 1:
-        raise BackendError(f"the number of threads must be at least 1; got {threads}")
-    return threads
+    if threads is None:
+        return None
+    count = operator.index(threads)
+    if count < 1:
+        raise BackendError(f"the number of threads must be at least 1; got {count}")
+    return count
 
 
 def _checked(name: str) -> str:

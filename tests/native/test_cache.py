@@ -231,6 +231,20 @@ def test_the_folder_is_the_one_set_else_that_of_xdg_else_of_home(
     assert folder() == tmp_path / "home" / ".cache" / "lazygraph" / "native"
 
 
+def test_without_a_home_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "~")  # what stays of a user whom the system does not know
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert folder() is None
+    lg.clear_cache()
+    with pytest.warns(RuntimeWarning, match="cannot be kept in ~: there is no such folder"):
+        (code,) = build([Unit("constant five", lambda: constant(5))])
+    assert build([Unit("constant five", lambda: constant(5))]) == [code]
+    assert list(tmp_path.iterdir()) == []
+
+
 BUILD = """
 import sys
 from llvmlite import ir

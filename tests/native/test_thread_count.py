@@ -36,3 +36,5 @@ def test_a_program_needs_a_thread(count: int) -> None:
     assert caught.value.args == (sentence,)
     with pytest.raises(lg.errors.BackendError, match=sentence), lg.using(threads=count):
         pass
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        lg.set_num_threads(2.0)  # type: ignore[arg-type]

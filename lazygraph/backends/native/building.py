@@ -31,7 +31,7 @@ class Unit:
             added to it. Changes in files of this folder count as another version.
         write: makes the module; called only if the code is not in the cache.
         effort: how hard LLVM tries, from 0 to 3.
-        exports: the functions that `load` finds the addresses of.
+        exports: the functions that `load` finds the addresses of; the same for one identity.
     """
 
     identity: str

@@ -29,15 +29,18 @@ _ABANDONED = 3600.0  # seconds after which nobody finishes a file any more
 _warned: set[Path] = set()
 
 
-def folder() -> Path:
-    """Where machine code is kept: in the folder that was set, else in the user's own cache."""
+def folder() -> Path | None:
+    """Where machine code is kept: in the folder that was set, else in the user's own cache.
+
+    None if neither is known: some services have no home.
+    """
     chosen = current().cache_folder
     if chosen is not None:
         return Path(chosen, "native")
     base = os.environ.get("XDG_CACHE_HOME", "")
-    # The rule of XDG: a relative path there counts as none.
-    home = Path(base) if os.path.isabs(base) else Path("~/.cache").expanduser()
-    return home / "lazygraph" / "native"
+    if not os.path.isabs(base):  # by the rule of XDG, a relative path counts as none
+        base = os.path.expanduser("~/.cache")
+    return Path(base, "lazygraph", "native") if os.path.isabs(base) else None
 
 
 def clear_cache() -> None:
@@ -48,7 +51,8 @@ def clear_cache() -> None:
         >>> with using(cache_folder="/nowhere/at/all"):
         ...     clear_cache()  # there is none
     """
-    for entry in _files(folder()):
+    where = folder()
+    for entry in _files(where) if where else ():
         with suppress(OSError):
             os.unlink(entry.path)
 
@@ -62,8 +66,10 @@ def entry_name(*parts: str) -> str:
     return digest.hexdigest()
 
 
-def read(where: Path, name: str) -> bytes | None:
+def read(where: Path | None, name: str) -> bytes | None:
     """The code of an entry, which becomes the last used; None if there is none to trust."""
+    if where is None:
+        return None
     try:
         descriptor = os.open(where / (name + _SUFFIX), os.O_RDONLY | _NO_LINKS)
     except OSError:
@@ -81,9 +87,12 @@ def read(where: Path, name: str) -> bytes | None:
     return code
 
 
-def write(where: Path, entries: Mapping[str, bytes]) -> None:
+def write(where: Path | None, entries: Mapping[str, bytes]) -> None:
     """Keep code under its names; those used longest ago may have to go."""
     if not entries:
+        return
+    if where is None:
+        _warn(Path("~"), "there is no such folder")
         return
     try:
         os.makedirs(where, mode=0o700, exist_ok=True)
