@@ -1,6 +1,7 @@
 """Programs of Python in processes of their own, for what cannot happen inside of a test."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ def start(program: str, *arguments: str) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -27,7 +29,7 @@ def finish(process: "subprocess.Popen[str]") -> str:
     try:
         printed, complaints = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)  # its children, too: they hold the pipes
         printed, complaints = process.communicate()
         raise AssertionError(f"the process hangs; it printed {printed}{complaints}") from None
     assert (process.returncode, complaints) == (0, "")

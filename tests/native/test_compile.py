@@ -16,6 +16,7 @@ from lazygraph.backends.native.loading import Library
 from lazygraph.backends.native.targets import Target, baseline, host
 from lazygraph.backends.native.waiting import I64, POINTER, VOID
 from lazygraph.errors import MissingExtraError
+from tests.native.processes import run as run_process
 from tests.native.programs import repeated
 
 COUNT = 64
@@ -125,6 +126,35 @@ def test_units_are_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "available_cores", lambda: 2)
     codes = build([unit(square_and_add(3.0)), unit(square_and_add(4.0))])
     assert [results(code)[0] for code in codes] == [3.0, 4.0]
+
+
+FORKED = """
+import os, threading, warnings
+from lazygraph.backends.native.compile import machine_code
+from lazygraph.backends.native.targets import baseline, host
+from tests.native.test_compile import results, square_and_add
+
+warnings.simplefilter("ignore")  # newer Pythons warn of a fork with threads
+text, stopped = str(square_and_add()), []
+
+def compile_on_and_on():
+    while not stopped:
+        machine_code(text, baseline())
+
+threading.Thread(target=compile_on_and_on).start()
+for _ in range(4):
+    child = os.fork()
+    assert results(machine_code(text, host()))[:3] == [1.0, 2.0, 5.0]
+    if child == 0:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+stopped.append(True)
+print("done")
+"""
+
+
+def test_a_child_forked_while_another_thread_compiles_can_compile() -> None:
+    assert run_process(FORKED) == "done\n"
 
 
 def test_compiling_does_not_wait_for_the_lock_of_llvmlite() -> None:

@@ -1,5 +1,6 @@
 """The processor that machine code is made for."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,6 +11,31 @@ from lazygraph.backends.native.extra import package
 
 package("llvmlite")
 import llvmlite.binding as llvm  # noqa: E402 (its absence has a sentence of ours)
+from llvmlite.binding import ffi  # noqa: E402
+
+
+@dataclass(slots=True)
+class _Fork:
+    """Forks wait for the lock of llvmlite, which a child could otherwise find taken for ever.
+
+    They wait a second at most: the thread inside may itself wait for the one that forks.
+    """
+
+    held: bool = False
+
+    def prepare(self) -> None:
+        self.held = ffi.lib._lock._lock.acquire(timeout=1.0)
+
+    def finish(self) -> None:
+        if self.held:
+            ffi.lib._lock._lock.release()
+
+
+_fork = _Fork()
+if hasattr(os, "register_at_fork"):  # where processes can fork
+    os.register_at_fork(
+        before=_fork.prepare, after_in_parent=_fork.finish, after_in_child=_fork.finish
+    )
 
 
 @dataclass(frozen=True, slots=True)
