@@ -62,6 +62,11 @@ def each(check: Callable[[Module], Iterator[str]], modules: Iterable[Module]) ->
     return [complaint for module in modules for complaint in check(module)]
 
 
+def is_native(name: str) -> bool:
+    """Whether a module belongs to the extra `native`, and is imported when that is used."""
+    return name.startswith("lazygraph.backends.native.")
+
+
 def test_every_room_has_a_floor() -> None:
     rooms = {architecture.room_of(module.name) for module in ENGINE}
     assert_none(f"{room} has no floor: FLOORS" for room in sorted(rooms - FLOORS.keys()))

@@ -37,7 +37,7 @@ def erf(x: NDArray[Any], out: NDArray[Any]) -> None:
         >>> x.tolist()
         [-1.0, -0.8427007929497149, 0.0, 0.5204998778130465]
     """
-    series = _SERIES[x.dtype.name]
+    series = SERIES[x.dtype.name]
     chunk = _CHUNK_BYTES // x.dtype.itemsize
     scratch = np.empty((4, min(chunk, x.size)), x.dtype)
     pieces = np.nditer(
@@ -113,7 +113,7 @@ def _series(
     )
 
 
-_SERIES = {
+SERIES = {
     "float32": _series(
         "float32",
         split=1.1500216,
