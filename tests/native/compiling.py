@@ -49,7 +49,7 @@ BASELINE = Target("", 8)  # every machine of this architecture: no AVX, no fused
 TARGETS = (ONE, EIGHT, SIXTEEN, BASELINE)
 
 
-def _machine(features: str | None) -> llvm.TargetMachine:
+def machine_for(features: str | None) -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     # A new one each time: it belongs to the engine that is made with it.
@@ -67,7 +67,7 @@ class Library:
         self.lanes = target.lanes
         module = ir.Module()
         self.results = {name: _build(module, name, rules[name], target) for name in rules}
-        machine = _machine(target.features)
+        machine = machine_for(target.features)
         compiled = llvm.parse_assembly(str(module))
         compiled.verify()
         passes = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(2))

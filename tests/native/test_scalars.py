@@ -40,14 +40,14 @@ REALS = {
 BITS = {"bit_and": 2, "bit_or": 2, "bit_xor": 2, "invert": 1}
 WHOLE = {"left_shift": 2, "right_shift": 2, "power": 2}
 
-# One integer dtype stands for the others on all targets but the first two.
+# One integer dtype stands for the others on all targets but one.
 FREQUENT = (*FLOATS, np.int32, np.bool_)
 CASES = [
     pytest.param(
         target,
         dtype,
         id=f"{target}-{name(dtype)}",
-        marks=[] if target in TARGETS[:2] or dtype in FREQUENT else [pytest.mark.slow],
+        marks=[] if target is EIGHT or dtype in FREQUENT else [pytest.mark.slow],
     )
     for target in TARGETS
     for dtype in DTYPES
