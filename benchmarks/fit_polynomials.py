@@ -5,7 +5,7 @@ instance e^r = 1 + r + r^2 p(r). Each is the minimax fit of its kind, by Remez e
 fifty digits, of the lowest degree whose error is below the bound given. Needs mpmath.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from benchmarks.fit_erf import remez
 Real = Any  # a number of mpmath, which has no types
 Function = Callable[[Real], Real]
 
-BITS = {"float32": 28.5, "float64": 57.5}  # the error of a whole function is 2^-bits of it
+BITS = {"float32": 26.0, "float64": 55.5}  # the error of a whole function is 2^-bits of it
 HALF_LOG2 = mp.log(2) / 2
 ROOT = mp.sqrt(2)
 
@@ -150,14 +150,18 @@ def fit(plan: Fit, bits: float) -> list[Real]:
     raise ValueError(f"{plan.name} must reach {bits} bits with a degree below 30")
 
 
+def show_numbers(dtype: str, numbers: Sequence[Any]) -> None:
+    print(f'    "{dtype}": (')
+    for number in numbers:
+        print(f"        {number!s},")
+    print("    ),")
+
+
 def show(plan: Fit) -> None:
     print(f"\n# {plan.says}\n{plan.name} = {{")
     for dtype, bits in (plan.bits or BITS).items():
         number = np.dtype(dtype).type
-        print(f'    "{dtype}": (')
-        for c in fit(plan, bits):
-            print(f"        {number(c)!s},")
-        print("    ),")
+        show_numbers(dtype, [number(c) for c in fit(plan, bits)])
     print("}", flush=True)
 
 
@@ -215,7 +219,7 @@ def show_split(plan: Split) -> None:
         for _ in range(plan.pieces - 1):
             parts.append(cut(rest, bits))
             rest -= parts[-1]
-        print(f'    "{dtype}": ({", ".join(str(number(part)) for part in (*parts, rest))}),')
+        show_numbers(dtype, [number(part) for part in (*parts, rest)])
     print("}")
 
 

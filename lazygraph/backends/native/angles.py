@@ -5,7 +5,7 @@ import math
 from lazygraph.backends.native.coefficients import ASIN, ATAN, HALF_PI, PI
 from lazygraph.backends.native.floats import polynomial
 from lazygraph.backends.native.pairs import Pair, fast_two_sum, square_root
-from lazygraph.backends.native.register import Register, multiply_add, select, with_sign_of
+from lazygraph.backends.native.register import Register, given_sign_of, multiply_add, select
 
 
 def atan(x: Register) -> Register:
@@ -14,7 +14,7 @@ def atan(x: Register) -> Register:
     size = abs(x)
     steep = size > 1
     angle = _atan_up_to_1(select(steep, 1 / size, size))
-    return with_sign_of(select(steep, high - (angle - low), angle), x)
+    return given_sign_of(select(steep, high - (angle - low), angle), x)
 
 
 def _atan_up_to_1(t: Register) -> Register:
@@ -34,7 +34,7 @@ def atan2(y: Register, x: Register) -> Register:
     angle = select(steep, HALF_PI[name][0] - (angle - HALF_PI[name][1]), angle)
     angle = select(x.bits < 0, PI[name][0] - (angle - PI[name][1]), angle)
     angle = select(x.is_nan() | y.is_nan(), x + y, angle)
-    return with_sign_of(angle, y)
+    return given_sign_of(angle, y)
 
 
 def _asin_tail(square: Register) -> Register:
@@ -58,7 +58,7 @@ def asin(x: Register) -> Register:
     minus_twice = root.high * -2
     whole = fast_two_sum(x.constant(high), minus_twice)
     far = whole.high + (whole.low + (low - multiply_add(root.high, tail, root.low) * 2))
-    return with_sign_of(select(near, multiply_add(size, tail, size), far), x)
+    return given_sign_of(select(near, multiply_add(size, tail, size), far), x)
 
 
 def acos(x: Register) -> Register:

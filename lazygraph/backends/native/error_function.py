@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lazygraph.backends.native.floats import at_most
-from lazygraph.backends.native.register import Register, with_sign_of
+from lazygraph.backends.native.register import Register, given_sign_of
 from lazygraph.ops.special import SERIES
 
 
@@ -18,7 +18,7 @@ def erf(x: Register) -> Register:
     rest = _evaluate(series.far, far)
     for _ in range(3):
         rest = rest * rest
-    return with_sign_of(total + (float(series.far_at_split) - rest), x)
+    return given_sign_of(total + (float(series.far_at_split) - rest), x)
 
 
 def _evaluate(polynomial: Sequence[Any], x: Register) -> Register:

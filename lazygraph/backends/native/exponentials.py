@@ -13,7 +13,7 @@ from lazygraph.backends.native.floats import (
     scaled,
 )
 from lazygraph.backends.native.pairs import fast_two_sum
-from lazygraph.backends.native.register import Register, multiply_add, select, with_sign_of
+from lazygraph.backends.native.register import Register, given_sign_of, multiply_add, select
 
 _LOG2_OF_E = 1.4426950408889634
 # Beyond these, e^x / 4 is infinite, e^x rounds to 0, and e^x - 1 to -1.
@@ -32,7 +32,7 @@ class _Parts(NamedTuple):
 
 def _parts(x: Register) -> _Parts:
     high, low = LOG_OF_2[x.dtype.name]
-    n, whole = nearest(x * _LOG2_OF_E)
+    n, whole = nearest(x, times=_LOG2_OF_E)
     r = multiply_add(n, x.constant(-low), multiply_add(n, x.constant(-high), x))
     return _Parts(whole, r, r * r * polynomial(r, EXP[x.dtype.name]))
 
@@ -64,7 +64,7 @@ def sinh(x: Register) -> Register:
     size = abs(x)
     near = _odd_series(size, SINH[x.dtype.name])
     half = exp(size, halvings=1)
-    return with_sign_of(select(size < 1, near, half - 0.25 / half), x)
+    return given_sign_of(select(size < 1, near, half - 0.25 / half), x)
 
 
 def cosh(x: Register) -> Register:
@@ -80,4 +80,4 @@ def tanh(x: Register) -> Register:
     n, r, tail = _parts(at_most(size + size, layout_of(x).mantissa * 0.8))
     scale = power_of_two(n, x)
     far = 1 - 2 / multiply_add(scale, r + tail, scale + 1)
-    return with_sign_of(select(size < 0.55, near, far), x)
+    return given_sign_of(select(size < 0.55, near, far), x)

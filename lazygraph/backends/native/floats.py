@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -50,10 +51,13 @@ def bits_of(number: float, x: Register) -> int:
     return int(np.array(number, x.dtype.dtype).view(f"i{x.dtype.itemsize}"))
 
 
-def nearest(x: Register) -> tuple[Register, Register]:
-    """The nearest whole number as a float and as an integer, for sizes below 2^mantissa / 4."""
+def nearest(x: Register, times: float) -> tuple[Register, Register]:
+    """The whole number nearest to the product, as a float and as an integer.
+
+    Its size must be below 2^mantissa / 4. Of two that are nearly as near it may be the other.
+    """
     rounder = layout_of(x).rounder
-    shifted = x + rounder
+    shifted = multiply_add(x, x.constant(times), rounder)
     return shifted - rounder, shifted.bits - bits_of(rounder, x)
 
 
@@ -96,9 +100,20 @@ def at_least(x: Register, bound: float) -> Register:
     return select(x < bound, x.constant(bound), x)
 
 
+_FEW = 6
+
+
 def polynomial(x: Register, coefficients: Sequence[float]) -> Register:
-    """`c0 + c1 x + c2 x^2 ...`, by Horner's rule."""
-    total = x.constant(coefficients[-1])
-    for c in coefficients[-2::-1]:
-        total = multiply_add(total, x, c)
-    return total
+    """`c0 + c1 x + c2 x^2 ...`: a short one by Horner's rule, a long one by Estrin's.
+
+    Horner's has the fewest operations, each of which waits for the one before. Estrin's joins
+    neighbouring terms, then neighbouring pairs, and so on: more of it can run at once.
+    """
+    terms = [x.constant(c) for c in coefficients]
+    if len(terms) <= _FEW:
+        return reduce(lambda total, c: multiply_add(total, x, c), reversed(terms))
+    while len(terms) > 1:
+        joined = [multiply_add(b, x, a) for a, b in zip(terms[::2], terms[1::2], strict=False)]
+        terms = joined + terms[2 * len(joined) :]
+        x = x * x
+    return terms[0]

@@ -20,7 +20,7 @@ from lazygraph.backends.native.pairs import (
     two_product,
     two_sum,
 )
-from lazygraph.backends.native.register import Register, multiply_add, select, with_sign_of
+from lazygraph.backends.native.register import Register, given_sign_of, multiply_add, select
 from lazygraph.dtypes import float32, float64
 
 _FAR = 2.0**28  # from here on x^2 + 1 is x^2 in float64
@@ -41,9 +41,9 @@ def _assemble(k: Register, f: Register, correction: Register) -> Register:
 
 def _where_defined(x: Register, y: Register, zero: float = 0.0) -> Register:
     """`y` between `zero` and infinity, -inf on `zero`, NaN below; inf and NaN as they are."""
-    outside = select(x < zero, x.constant(math.nan), x)
-    outside = select(x.equals(zero), x.constant(-math.inf), outside)
-    return select((x > zero) & (x < math.inf), y, outside)
+    y = select(x < math.inf, y, x)
+    below = select(x.equals(zero), x.constant(-math.inf), math.nan)
+    return select(x > zero, y, below)
 
 
 def log1p(x: Register) -> Register:
@@ -106,7 +106,7 @@ def asinh(x: Register) -> Register:
     root = square_root(Pair(under.high, under.low + sides.low))
     far = _log_of_sum(size, size - 1, Pair(root.high - 1, root.low))
     far = select(size < math.inf, far, size)
-    return with_sign_of(select(size < 0.5, near, far), x)
+    return given_sign_of(select(size < 0.5, near, far), x)
 
 
 def acosh(x: Register) -> Register:
@@ -140,4 +140,4 @@ def atanh(x: Register) -> Register:
     y = _log1p(ratio, size.constant(0)) * 0.5
     y = select(size < layout_of(x).negligible, size, y)
     y = select(size < 1, y, select(size.equals(1), x.constant(math.inf), math.nan))
-    return with_sign_of(y, x)
+    return given_sign_of(y, x)

@@ -30,7 +30,7 @@ def power(a: Register, b: Register) -> Register:
 def _exp_of_pair(x: Pair) -> Register:
     high, low = LOG_OF_2["float64"]
     bounded = at_least(at_most(x.high, 720.0), -760.0)
-    n, whole = nearest(bounded * _LOG2_OF_E)
+    n, whole = nearest(bounded, times=_LOG2_OF_E)
     r = multiply_add(n, bounded.constant(-high), bounded)
     shift = multiply_add(n, bounded.constant(-low), select(bounded.equals(x.high), x.low, 0))
     r, rest = fast_two_sum(r, shift)

@@ -77,7 +77,7 @@ def _turn_back(x: Register) -> Turned:
     Good up to `EASY`; infinities become NaN.
     """
     first, second, third, last = HALF_PI_PIECES["float64"]
-    n, whole = nearest(x * _TWO_OVER_PI)
+    n, whole = nearest(x, times=_TWO_OVER_PI)
     high, low = two_sum(x - n * first, n * -second)
     high, lost = two_sum(high, n * -third)
     low = low + lost
