@@ -170,6 +170,17 @@ def test_one_element_can_be_put_into_every_lane(dtype: Any) -> None:
     assert_same_bits(found, np.repeat(x[::8], 8))
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=name)
+@pytest.mark.parametrize("target", TARGETS, ids=str)
+def test_a_product_and_a_sum_are_rounded_one_after_the_other(
+    target: Target, dtype: Any, rng: np.random.Generator
+) -> None:
+    rule = Rule(lambda k, a, b, c: k.add(k.multiply(a, b), c), [dtype] * 3)
+    a, b = (rng.standard_normal(1000).astype(dtype) for _ in range(2))
+    found = Library({"rule": rule}, target).run("rule", a, b, -a * b)
+    assert_same_bits(found, np.zeros(1000, dtype))
+
+
 @pytest.mark.parametrize("dtype", INTEGERS, ids=name)
 def test_no_division_and_no_shift_of_integers_traps(dtype: Any) -> None:
     limits = np.iinfo(dtype)

@@ -171,6 +171,18 @@ def test_functions_of_two_numbers(
     assert_within(2, found, operands, function)
 
 
+@pytest.mark.parametrize("target", [EIGHT, BASELINE], ids=str)
+@pytest.mark.parametrize("function", ["sin", "cos", "tan"])
+def test_angles_that_are_nearly_whole_quarter_turns(
+    function: str, target: Target, rng: np.random.Generator
+) -> None:
+    # Of all float64 angles, the first is the nearest to a whole number of quarter turns.
+    sizes = 2.0 ** rng.uniform(0, 60, 300)
+    x = np.array([6381956970095103 * 2.0**797, *np.rint(sizes) * (math.pi / 2)])
+    found = library(np.float64, target).run(function, x)
+    assert_within(2, found, [x], function)
+
+
 # Results that must be exact.
 EXACT = {
     "exp": [(0.0, 1.0), (-0.0, 1.0)],
