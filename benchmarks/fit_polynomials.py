@@ -18,6 +18,7 @@ Real = Any  # a number of mpmath, which has no types
 Function = Callable[[Real], Real]
 
 BITS = {"float32": 26.0, "float64": 55.5}  # the error of a whole function is 2^-bits of it
+LINE_LENGTH = 96
 HALF_LOG2 = mp.log(2) / 2
 ROOT = mp.sqrt(2)
 
@@ -151,10 +152,11 @@ def fit(plan: Fit, bits: float) -> list[Real]:
 
 
 def show_numbers(dtype: str, numbers: Sequence[Any]) -> None:
-    print(f'    "{dtype}": (')
-    for number in numbers:
-        print(f"        {number!s},")
-    print("    ),")
+    """An entry of a table, on one line if that is short enough."""
+    line = f'    "{dtype}": ({", ".join(map(str, numbers))}),'
+    if len(line) > LINE_LENGTH:
+        line = "\n".join([f'    "{dtype}": (', *(f"        {n!s}," for n in numbers), "    ),"])
+    print(line)
 
 
 def show(plan: Fit) -> None:
