@@ -105,6 +105,14 @@ def numbers(dtype: Any, rng: np.random.Generator) -> Array:
     return np.concatenate([special(dtype), np.arange(70).astype(dtype), drawn])
 
 
+def beside_limits(dtype: Any) -> Array:
+    """Floats below, on and beyond the limits of integers, which themselves have none here."""
+    if dtype not in FLOATS:
+        return np.empty(0, dtype)
+    factors = np.array([[-1.5], [-1.0], [-0.75], [0.75], [1.0], [1.5]], dtype)
+    return np.ravel(factors * dtype(2) ** np.arange(7, 65, dtype=dtype))
+
+
 def operands_for(method: str, dtype: Any, rng: np.random.Generator) -> list[Array]:
     operands = combinations(numbers(dtype, rng), methods_of(dtype)[method])
     if method == "power":
@@ -130,7 +138,7 @@ def test_casts_have_the_bits_of_numpy(
     target: Target, dtype: Any, rng: np.random.Generator
 ) -> None:
     for wanted in DTYPES:
-        x = numbers(dtype, rng)
+        x = np.concatenate([numbers(dtype, rng), beside_limits(dtype)])
         if wanted is np.uint32 and dtype in FLOATS:
             x = x[np.abs(x) < 2.0**31]  # beyond, NumPy depends on the place in the array
         found = library(dtype, target).run(name(wanted), x)

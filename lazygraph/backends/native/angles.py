@@ -4,7 +4,7 @@ import math
 
 from lazygraph.backends.native.coefficients import ASIN, ATAN, HALF_PI, PI
 from lazygraph.backends.native.floats import polynomial
-from lazygraph.backends.native.pairs import Pair, fast_two_sum, square_root
+from lazygraph.backends.native.pairs import fast_two_sum
 from lazygraph.backends.native.register import Register, given_sign_of, multiply_add, select
 
 
@@ -42,12 +42,11 @@ def _asin_tail(square: Register) -> Register:
     return square * polynomial(square, ASIN[square.dtype.name])
 
 
-def _near_and_far(size: Register) -> tuple[Register, Pair, Register]:
+def _near_and_far(size: Register) -> tuple[Register, Register, Register]:
     """Whether |x| is at most 1/2; the root s of (1 - |x|) / 2; `asin(t) / t - 1` of x or s."""
     near = size <= 0.5
     rest = (1 - size) * 0.5
-    tail = _asin_tail(select(near, size * size, rest))
-    return near, square_root(Pair(rest, rest.constant(0))), tail
+    return near, rest.call("sqrt"), _asin_tail(select(near, size * size, rest))
 
 
 def asin(x: Register) -> Register:
@@ -55,21 +54,18 @@ def asin(x: Register) -> Register:
     high, low = HALF_PI[x.dtype.name]
     size = abs(x)
     near, root, tail = _near_and_far(size)
-    minus_twice = root.high * -2
-    whole = fast_two_sum(x.constant(high), minus_twice)
-    far = whole.high + (whole.low + (low - multiply_add(root.high, tail, root.low) * 2))
+    whole = fast_two_sum(x.constant(high), root * -2)
+    far = whole.high + (whole.low + (low - root * tail * 2))
     return given_sign_of(select(near, multiply_add(size, tail, size), far), x)
 
 
 def acos(x: Register) -> Register:
     """`pi / 2 - asin(x)`, or `2 asin(sqrt((1 - |x|) / 2))` and what that leaves of pi."""
     high, low = HALF_PI[x.dtype.name]
-    size = abs(x)
-    near, root, tail = _near_and_far(size)
+    near, root, tail = _near_and_far(abs(x))
     right = fast_two_sum(x.constant(high), -x)
     middle = right.high + (right.low + (low - x * tail))
-    end = multiply_add(root.high, tail, root.low)
-    whole = fast_two_sum(x.constant(high), -root.high)
-    behind = (whole.high + (whole.low + (low - end))) * 2
-    far = select(x < 0, behind, (root.high + end) * 2)
-    return select(near, middle, far)
+    left = fast_two_sum(x.constant(high), -root)
+    behind = (left.high + (left.low + (low - root * tail))) * 2
+    ahead = multiply_add(root, tail, root) * 2
+    return select(near, middle, select(x < 0, behind, ahead))

@@ -12,7 +12,6 @@ from lazygraph.backends.native.floats import (
     power_of_two,
     scaled,
 )
-from lazygraph.backends.native.pairs import fast_two_sum
 from lazygraph.backends.native.register import Register, given_sign_of, multiply_add, select
 
 _LOG2_OF_E = 1.4426950408889634
@@ -49,8 +48,7 @@ def expm1(x: Register) -> Register:
     name = x.dtype.name
     n, r, tail = _parts(at_least(at_most(x, _HIGHEST[name]), _LOWEST_MINUS_1[name]))
     scale = power_of_two(n - 2, x)
-    high, low = fast_two_sum(scale - 0.25, scale * r)
-    y = (high + multiply_add(scale, tail, low)) * 4
+    y = multiply_add(scale, tail, multiply_add(scale, r, scale - 0.25)) * 4
     return select(abs(x) < layout_of(x).negligible, x, y)
 
 
