@@ -1,0 +1,84 @@
+"""Calls as kernels see them: a record, and arrays at places in a table of pointers."""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lazygraph.dtypes import DType
+from lazygraph.graph.op import Kind, Op
+from lazygraph.graph.spec import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An array whose first element lies at `table[place] + offset`.
+
+    Different places are different memory, unless both are only read.
+
+    Attributes:
+        place: the index into the table of pointers.
+        offset: in bytes.
+        shape: as NumPy's.
+        strides: in bytes; any, also 0 and negative.
+        dtype: of the elements.
+    """
+
+    place: int
+    offset: int
+    shape: Shape
+    strides: tuple[int, ...]
+    dtype: DType
+
+    def overlaps(self, other: "Operand") -> bool:
+        """Whether the bytes from first to last of one meet those of the other."""
+        if self.place != other.place:
+            return False
+        (first, end), (start, stop) = self._extent(), other._extent()
+        return first < stop and start < end
+
+    def _extent(self) -> tuple[int, int]:
+        ways = [s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True)]
+        first = self.offset + sum(way for way in ways if way < 0)
+        return first, self.offset + sum(way for way in ways if way > 0) + self.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One call: `out = op(*inputs, **params)`.
+
+    Attributes:
+        op: the record.
+        params: in the order of the record's names.
+        inputs: an input that is the `out` of an earlier statement has its place, offset and
+            elements in the same order.
+        out: may lie on an input of any statement only if elements lie on their own equals.
+        stored: whether anything outside of the kernel reads it; if not, it has no memory.
+    """
+
+    op: Op
+    params: tuple[Hashable, ...]
+    inputs: tuple[Operand, ...]
+    out: Operand
+    stored: bool = True
+
+    @property
+    def is_reduction(self) -> bool:
+        return self.op.kind is Kind.REDUCTION
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        return (*self.inputs, self.out)
+
+    @property
+    def shape(self) -> Shape:
+        """What is iterated over."""
+        if not self.is_reduction:
+            return self.out.shape
+        shapes = {operand.shape for operand in self.inputs}
+        return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
