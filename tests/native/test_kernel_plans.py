@@ -125,4 +125,4 @@ def test_a_kernel_says_what_it_costs() -> None:
     assert kernel.bytes_written == 4 * (50 * 40 + 40)
     assert kernel.flops == 50 * 40 * (1 + 3 + 1)
     assert kernel.needs_finish
-    assert kernel.scratch_bytes == 2 * 48 * 4  # two chunks of at most 32 rows
+    assert kernel.scratch_bytes(4) == 2 * 48 * 4  # two chunks of at most 32 rows

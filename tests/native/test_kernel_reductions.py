@@ -67,7 +67,7 @@ def test_a_sum_of_negative_zeros_is_zero() -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=name)
-@pytest.mark.parametrize("shape", [(3, 3_000_000), (1_000_000, 3), (1, 5_000_000)], ids=str)
+@pytest.mark.parametrize("shape", [(3, 300_000), (200_000, 3), (1, 1_000_000)], ids=str)
 def test_long_sums_stay_accurate(shape: tuple[int, int], dtype: Any, rng: Generator) -> None:
     x = rng.random(shape).astype(dtype)
     for axes in ((0,), (1,), (0, 1)):

@@ -83,7 +83,7 @@ def test_dtypes_may_differ_within_a_kernel(rng: Generator) -> None:
     assert_close(tape, 4)
 
 
-ROWS = [(4, 3), (600, 10), (50, 64), (9, 65), (20, 768), (3, 2500)]
+ROWS = [(4, 3), (600, 10), (50, 64), (9, 65), (20, 768), (3, 2500), (5, 50_000)]
 
 
 @pytest.mark.parametrize("shape", ROWS, ids=str)

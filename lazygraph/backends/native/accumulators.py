@@ -1,6 +1,6 @@
 """Many numbers made one, always in the same order.
 
-Element `i` of a block goes to partial result `i % 64`, one after the other; a block's partial
+Element `i` of a block goes to partial result `i % 32`, one after the other; a block's partial
 results are then combined as a tree. So the bits depend neither on how wide vectors are nor on
 how many of them a round of a loop handles.
 """
@@ -12,7 +12,7 @@ from lazygraph.backends.native.sweeps import Here
 from lazygraph.backends.native.types import INT32, INT64, POINTER, element_type, ir, number
 from lazygraph.dtypes import DType
 
-PARTIALS = 64
+PARTIALS = 32
 _TOPS = 16  # the partial results of a block that blocks are combined in
 
 
@@ -78,10 +78,10 @@ class Accumulator:
             self.b.store(self.neutral, slot)
 
     def add(self, here: Here, x: Register) -> None:
-        value, slot = x.value, self.slots[here.slot]
+        value, slot = x.value, self.slots[here.slot % len(self.slots)]
         if not here.part.is_whole:
             value = self.b.select(here.part.mask(self.b), value, self.neutral)
-        if here.number < 0:  # else it is the first in its slot
+        if not 0 <= here.number < len(self.slots):  # else it is the first in its slot
             value = self._combine(self._load(slot), Register(x.site, value, x.dtype)).value
         self.b.store(value, slot)
 
@@ -96,7 +96,7 @@ class Accumulator:
     def end_block(self, turns: int | ir.Value) -> None:
         """Combine the block's partial results, after so many turns."""
         values = self._turned_back([self._load(slot) for slot in self.slots], turns)
-        values = self._pairs(self._pairs(values))
+        values = self._pairs(values)
         for slot, value in zip(self.tops, values, strict=True):
             total = value if self.is_alone else self._combine(self._load(slot), value)
             self.b.store(total.value, slot)

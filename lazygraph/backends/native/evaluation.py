@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from lazygraph.backends.native import register
-from lazygraph.backends.native.accumulators import PARTIALS, Accumulator, entry_slot
+from lazygraph.backends.native.accumulators import PARTIALS, Accumulator
 from lazygraph.backends.native.memory import BYTE, Part, load_part, store_part
 from lazygraph.backends.native.reductions import REDUCTIONS, accumulator_dtype
 from lazygraph.backends.native.register import Register, splat
@@ -12,11 +12,9 @@ from lazygraph.backends.native.scalars import LlvmScalars
 from lazygraph.backends.native.spaces import Access, Extent
 from lazygraph.backends.native.staging import Plan, Value
 from lazygraph.backends.native.sweeps import BLOCK, Here, Sweep, blocks, looped, unrolled
+from lazygraph.backends.native.tactics import is_unrolled, lanes_of, vectors_a_round
 from lazygraph.backends.native.types import INT64, ir
 from lazygraph.dtypes import DType
-
-_MOST_UNROLLED = 1500  # instructions
-_LIGHT, _MEDIUM = 16, 40  # instructions a vector, of passes that handle several vectors a round
 
 
 class Columns(Protocol):
@@ -32,7 +30,6 @@ class Evaluation:
         plan: of the kernel.
         k: emits instructions.
         bases: the address of each access's first element.
-        lanes: of a vector.
         buffers: where whole rows can be kept, by value.
         columns: takes what is reduced over rows.
     """
@@ -42,12 +39,12 @@ class Evaluation:
         plan: Plan,
         k: LlvmScalars,
         bases: dict[Access, ir.Value],
-        lanes: int,
         buffers: dict[int, ir.Value],
         columns: Columns,
     ) -> None:
         self.plan, self.k, self.b = plan, k, k.site.b
-        self.bases, self.lanes = bases, lanes
+        self.bases, self.lanes = bases, lanes_of(plan)
+        self.is_unrolled = is_unrolled(plan)
         self.buffers, self.columns = buffers, columns
         self.pointers = dict(bases)
         self.numbers: dict[int, Register] = {}
@@ -56,10 +53,6 @@ class Evaluation:
         self.found: dict[int, Register] = {}
         self.accumulators: dict[int, Accumulator] = {}
         self.totals: dict[int, Register] = {}
-
-    @property
-    def is_unrolled(self) -> bool:
-        return is_unrolled(self.plan, self.lanes)
 
     def start(self) -> None:
         """Read what is the same in all rows."""
@@ -104,8 +97,7 @@ class Evaluation:
             for i in made
             if self.plan.values[i].extent in (Extent.ROW, Extent.ALL)
         }
-        weight = sum(self.plan.values[i].weight for i in made)
-        unroll = 4 if weight <= _LIGHT else 2 if weight <= _MEDIUM else 1
+        unroll = vectors_a_round(self.plan, made)
         sweep = Sweep(
             self.lanes, unroll, lambda here: self._vector(stage, made, here), self._turn
         )
@@ -132,7 +124,7 @@ class Evaluation:
     def _accumulator(self, value: Value, count: int | ir.Value) -> Accumulator:
         reduction = REDUCTIONS[name_of(value)]
         is_alone = isinstance(count, int) and count <= BLOCK
-        used = self.plan.space.columns if self.is_unrolled else PARTIALS
+        used = min(self.plan.space.columns, PARTIALS) if self.is_unrolled else PARTIALS
         dtype = self.accumulated(value)
         return Accumulator(self.k, reduction, dtype, self.lanes, used=used, is_alone=is_alone)
 
@@ -247,23 +239,3 @@ class Evaluation:
 def name_of(value: Value) -> str:
     assert value.op is not None
     return value.op.name
-
-
-def is_unrolled(plan: Plan, lanes: int) -> bool:
-    """Whether rows are so short that a pass needs no loop, and values stay in registers."""
-    columns = plan.space.columns
-    weight = sum(value.weight for value in plan.values)
-    few = columns <= PARTIALS and weight * -(-columns // lanes) <= _MOST_UNROLLED
-    return few and not plan.space.is_flat
-
-
-def row_buffers(b: ir.IRBuilder, plan: Plan, lanes: int) -> dict[int, ir.Value]:
-    """Stack memory for the values of a row that later passes read back."""
-    if is_unrolled(plan, lanes):
-        return {}
-    columns = -(-plan.space.columns // lanes) * lanes
-    found = {}
-    for i in sorted(plan.kept):
-        kind = ir.ArrayType(BYTE, columns * plan.values[i].dtype.itemsize)
-        found[i] = entry_slot(b, kind, align=64)
-    return found

@@ -1,5 +1,6 @@
 """Vectors read from memory and written to it, at any stride, whole or in part."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lazygraph.backends.native import register
@@ -59,6 +60,8 @@ def load_part(
     address = b.gep(pointer, [column], source_etype=element)
     if part.is_whole:
         return register.load(site, address, dtype, part.lanes)
+    if isinstance(part.active, int):
+        return _load_pieces(site, address, dtype, part)
     kind = widened(element, part.lanes)
     signature = ir.FunctionType(kind, [POINTER, INT32, ir.VectorType(BIT, part.lanes), kind])
     function = _masked(b, "load", element, part.lanes, signature)
@@ -80,6 +83,9 @@ def store_part(
     if part.is_whole:
         register.store(x, address)
         return
+    if isinstance(part.active, int):
+        _store_pieces(x, address, part)
+        return
     kind = widened(element, part.lanes)
     signature = ir.FunctionType(
         ir.VoidType(), [kind, POINTER, INT32, ir.VectorType(BIT, part.lanes)]
@@ -87,6 +93,49 @@ def store_part(
     function = _masked(b, "store", element, part.lanes, signature)
     align = INT32(dtype.itemsize)
     b.call(function, [_to_memory(x, part.lanes), address, align, part.mask(b)])
+
+
+def _pieces(count: int) -> Iterator[tuple[int, int]]:
+    """Start and length of runs that vectors of powers of two fill."""
+    start = 0
+    while start < count:
+        length = 1 << (count - start).bit_length() - 1
+        yield start, length
+        start += length
+
+
+def _load_pieces(site: Site, address: ir.Value, dtype: DType, part: Part) -> Register:
+    """Several narrow vectors made one: some machines take long for masked ones."""
+    b, element, lanes = site.b, memory_type(dtype), part.lanes
+    value: ir.Value = ir.Constant(widened(element, lanes), None)
+    assert isinstance(part.active, int)
+    for start, length in _pieces(part.active):
+        place = b.gep(address, [INT64(start)], source_etype=element)
+        piece = b.load(place, align=dtype.itemsize, typ=ir.VectorType(element, length))
+        wide = _picked(b, piece, [min(lane, length) for lane in range(lanes)])
+        inside = range(start, start + length)
+        order = [lanes + lane - start if lane in inside else lane for lane in range(lanes)]
+        value = _picked(b, value, order, wide)
+    return _from_memory(site, value, dtype)
+
+
+def _store_pieces(x: Register, address: ir.Value, part: Part) -> None:
+    b, element = x.site.b, memory_type(x.dtype)
+    value = _to_memory(x, part.lanes)
+    assert isinstance(part.active, int)
+    for start, length in _pieces(part.active):
+        place = b.gep(address, [INT64(start)], source_etype=element)
+        piece = _picked(b, value, list(range(start, start + length)))
+        b.store(piece, place, align=x.dtype.itemsize)
+
+
+def _picked(
+    b: ir.IRBuilder, value: ir.Value, lanes: Sequence[int], other: ir.Value | None = None
+) -> ir.Value:
+    """The named lanes of two vectors, counted through; without another one it is undefined."""
+    other = ir.Constant(value.type, ir.Undefined) if other is None else other
+    order = ir.Constant(ir.VectorType(INT32, len(lanes)), list(lanes))
+    return b.shuffle_vector(value, other, order)
 
 
 def _masked(

@@ -19,7 +19,7 @@ from lazygraph.dtypes import DType
 _LANES = 16
 _CHUNKS = 16  # as many at least, if they have enough rows
 _FEWEST_ROWS, _MOST_ROWS = 32, 512
-_FLAT_CHUNKS, _MOST_BLOCKS = 64, 32
+_FLAT_CHUNKS, _MOST_BLOCKS = 64, 64
 
 
 def chunk_length(count: int, *, is_flat: bool) -> int:
@@ -41,6 +41,22 @@ def emit_chunk_length(b: ir.IRBuilder, count: ir.Value, *, is_flat: bool) -> ir.
         blocks = ceil_divide(b, count, INT64(_FLAT_CHUNKS * BLOCK))
         return b.mul(bounded(blocks, 1, _MOST_BLOCKS), INT64(BLOCK))
     return bounded(ceil_divide(b, count, INT64(_CHUNKS)), _FEWEST_ROWS, _MOST_ROWS)
+
+
+def shared_bytes(record: "Record", count: int) -> int:
+    """The size of the records of all chunks; the first has room even if there is none."""
+    if not record.offsets:
+        return 0
+    length = chunk_length(count, is_flat=record.plan.space.is_flat)
+    return record.nbytes * max(1, -(-count // length))
+
+
+def emit_shared_bytes(b: ir.IRBuilder, record: "Record", count: ir.Value) -> ir.Value:
+    """At most as many, computed by the kernel."""
+    if not record.offsets:
+        return INT64(0)
+    length = emit_chunk_length(b, count, is_flat=record.plan.space.is_flat)
+    return b.mul(ceil_divide(b, count, length), INT64(record.nbytes))
 
 
 def ceil_divide(b: ir.IRBuilder, a: ir.Value, by: ir.Value) -> ir.Value:

@@ -8,7 +8,7 @@ from lazygraph.backends.native.loops import counted_loop, if_
 from lazygraph.backends.native.memory import Part
 from lazygraph.backends.native.types import INT64, ir
 
-BLOCK = 2048  # elements that are accumulated before their sums are added to others
+BLOCK = 1024  # elements that are accumulated before their sums are added to others
 
 
 class Here(NamedTuple):
