@@ -122,7 +122,8 @@ def _columns(statements: Sequence[Statement], total: int) -> int:
         extent, columns = extent_of(statement)
         every |= extent is Extent.ALL
         if statement.size != total:
-            if extent is not Extent.ELEMENT or total % statement.size:
+            fits = statement.size > 1 and total % statement.size == 0
+            if extent is not Extent.ELEMENT or not fits:
                 raise BackendError(
                     f"statements of a kernel must have {total} elements or one a row; "
                     f"got {statement.op.name} over {statement.shape}"
