@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from lazygraph.autodiff.closures import Recipe
 from lazygraph.backends.base import Backend, Program
+from lazygraph.backends.native.backend import NativeBackend
 from lazygraph.backends.numpy import NumpyBackend
 from lazygraph.counters import counters
 from lazygraph.graph.leaves import SCALAR, VARIABLE
@@ -17,7 +18,7 @@ from lazygraph.passes import pipeline
 from lazygraph.passes.rewrite import Known
 from lazygraph.settings import Settings, backends, current
 
-BACKENDS: dict[str, Backend] = {"numpy": NumpyBackend()}
+BACKENDS: dict[str, Backend] = {"numpy": NumpyBackend(), "native": NativeBackend()}
 backends.update({name: backend.missing for name, backend in BACKENDS.items()})
 MOST_PLANS = 256
 # Stands in a key before the spec of a node that is remembered and yet walked through: without

@@ -52,6 +52,11 @@ class Target:
     cpu: str
     features: str
 
+    @property
+    def has_fused_multiply_add(self) -> bool:
+        """Whether one instruction multiplies and adds, rounding once."""
+        return "+fma" in self.features.split(",") or self.triple.startswith("aarch64")
+
     def machine(self, effort: int) -> llvm.TargetMachine:
         """What makes code for the processor. Each belongs to one thread at a time."""
         _initialize()

@@ -1,0 +1,35 @@
+"""The backend that compiles plans to machine code."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lazygraph.backends.base import Origin, Program
+from lazygraph.backends.native.extra import missing
+from lazygraph.graph.node import Node, Value
+
+if TYPE_CHECKING:
+    from lazygraph.backends.native.compiler import NativeCompiler
+
+
+class NativeBackend:
+    """Compiles a plan to a program of machine code; what is refused, NumPy does between."""
+
+    name = "native"
+
+    def missing(self) -> str | None:
+        """What to install before the backend can run, or None."""
+        return missing()
+
+    def _compiler(self) -> "NativeCompiler":
+        from lazygraph.backends.native.compiler import NativeCompiler  # LLVM comes with it
+
+        return NativeCompiler()
+
+    def evaluate(self, node: Node) -> Value:
+        """The value of one node whose inputs have values."""
+        program = self.compile([node], {}, lambda _: -1)
+        return program.run((), str)[0].copy(order="K")
+
+    def compile(self, roots: Sequence[Node], slots: dict[Node, int], origin: Origin) -> Program:
+        """A program for the roots; see `Backend.compile`."""
+        return self._compiler().compile(roots, slots, origin)
