@@ -7,11 +7,17 @@ from lazygraph.backends.base import Origin
 from lazygraph.backends.layout import Home, Storage
 from lazygraph.backends.lowering import Lowering
 from lazygraph.backends.native import kernels
-from lazygraph.backends.native.kernels import Kernel
 from lazygraph.backends.native.partition import Partition
 from lazygraph.backends.native.program import NativeProgram
 from lazygraph.backends.native.script import write
-from lazygraph.backends.native.steps import KernelStep, Places, Step, statement
+from lazygraph.backends.native.steps import (
+    KernelStep,
+    Places,
+    SpecialStep,
+    Step,
+    Work,
+    statement,
+)
 from lazygraph.graph.node import Node
 from lazygraph.passes.memory import Interval, aligned, place
 from lazygraph.settings import num_threads
@@ -39,11 +45,12 @@ class _Compiler:
     def compile(self) -> NativeProgram:
         self._find_uses()
         self._find_stored()
-        planned = {
-            step: kernels.plan(self._statements(step))
-            for step in self._steps
-            if isinstance(step, KernelStep)
-        }
+        planned: dict[Step, Work] = {}
+        for step in self._steps:
+            if isinstance(step, KernelStep):
+                planned[step] = kernels.plan(self._statements(step))
+            elif isinstance(step, SpecialStep):
+                planned[step] = step.work
         arena_bytes, scratch = self._place(planned)
         written = write(self._steps, self._places, planned, scratch)
         return NativeProgram(self._lowered, written, self._places, arena_bytes)
@@ -75,7 +82,7 @@ class _Compiler:
                 if call.out.storage.home is Home.ARENA:
                     call.step = replace(call.step, where=where)
 
-    def _place(self, planned: dict[Step, Kernel]) -> tuple[int, dict[Step, int]]:
+    def _place(self, planned: dict[Step, Work]) -> tuple[int, dict[Step, int]]:
         """Offsets in the arena for what is stored, and for the scratch of kernels."""
         threads = num_threads()
         ordered: list[tuple[Interval, Storage | Step]] = []

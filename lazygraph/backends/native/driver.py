@@ -28,7 +28,10 @@ SEGMENT_SIZE = 3
 # A step: its function, its arguments, its scratch in the arena, how many, and flags.
 FUNCTION, ARGUMENTS, SCRATCH, AMOUNT, FLAGS = range(5)
 STEP_SIZE = 5
-ARENA = 0  # the first pointer of every table
+# The first pointers of every table: the arena, and two numbers that tell of an index outside,
+# the place of the result that it was for and the index. The others begin behind them.
+ARENA, FAULT, FIRST = range(3)
+FAULT_SIZE = 2
 
 # void kernel(ptr table, ptr arguments, ptr scratch, i64 amount, i64 thread, i64 threads)
 KERNEL_TYPE = ir.FunctionType(VOID, [POINTER, POINTER, POINTER, I64, I64, I64])
@@ -157,9 +160,7 @@ def _define_product(module: ir.Module, name: str, element: ir.Type) -> None:
     start, stop = share(b, amount, thread, threads)
     start = b.select(several, start, I64(0))
     stop = b.select(several, stop, amount)
-    crew = Crew(
-        b.select(several, I64(0), thread), b.select(several, I64(1), threads), team
-    )
+    crew = Crew(b.select(several, I64(0), thread), b.select(several, I64(1), threads), team)
     with counted_loop(b, b.sub(stop, start)) as i:
         _multiply(b, element, table, arguments, b.add(start, i), crew)
     b.ret_void()

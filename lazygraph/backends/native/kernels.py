@@ -1,5 +1,6 @@
 """Kernels: statements over one iteration space, made into one function of machine code."""
 
+import itertools
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,11 @@ class Kernel:
         """The place and the offset in bytes of each operand that the code knows by number."""
         return tuple((access.place, access.offset) for access in self.plan.accesses)
 
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        """The numbers that the code reads."""
+        return tuple(itertools.chain.from_iterable(self.places))
+
     @cached_property
     def record(self) -> Record:
         return Record(self.plan)
@@ -83,6 +89,10 @@ class Kernel:
     @property
     def bytes_written(self) -> int:
         return sum(self._extent(v.access) for v in self.plan.values if v.access and v.op)
+
+    def build(self, module: ir.Module, name: str, *, fused: bool) -> None:
+        """Emit its functions; see `build`."""
+        build(module, name, self, fused=fused)
 
     def _extent(self, access: Access) -> int:
         lengths = (*self.plan.space.lengths, self.plan.space.columns)

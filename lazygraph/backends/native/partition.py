@@ -4,12 +4,14 @@ from collections.abc import Iterable, Sequence
 
 from lazygraph.backends.layout import Call, Storage
 from lazygraph.backends.native.kernels import accepts, joins
+from lazygraph.backends.native.special import special
 from lazygraph.backends.native.statements import Statement
 from lazygraph.backends.native.steps import (
     KernelStep,
     NumpyStep,
     Places,
     ProductStep,
+    SpecialStep,
     Step,
     is_product,
     statement,
@@ -46,6 +48,10 @@ class Partition:
     def _add(self, call: Call) -> None:
         if is_product(call):
             self._begin(ProductStep(), call)
+            return
+        work = special(call, self._places)
+        if work is not None:
+            self._begin(SpecialStep([call], work=work), call)
             return
         as_statement = statement(call, self._places, stored=True)
         if not accepts(as_statement):

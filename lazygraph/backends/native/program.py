@@ -9,7 +9,15 @@ import numpy as np
 from lazygraph.backends.layout import Call, Entry, Home
 from lazygraph.backends.lowering import Lowering
 from lazygraph.backends.native import threads
-from lazygraph.backends.native.driver import ARENA, SEGMENT_SIZE, STEP_SIZE, filler, library
+from lazygraph.backends.native.driver import (
+    ARENA,
+    FAULT,
+    FAULT_SIZE,
+    SEGMENT_SIZE,
+    STEP_SIZE,
+    filler,
+    library,
+)
 from lazygraph.backends.native.script import Script, Segment
 from lazygraph.backends.native.steps import Places
 from lazygraph.backends.numpy.pool import Block, arenas, results
@@ -136,7 +144,7 @@ class NativeProgram:
 
     def _bind(self, block: Block) -> _Bound:
         segments = [part for part in self._script.parts if isinstance(part, Segment)]
-        size = self._places.count + sum(map(_size, segments))
+        size = self._places.count + sum(map(_size, segments)) + FAULT_SIZE
         numbers = np.zeros(size, _NUMBER)
         start = numbers.ctypes.data
         self._point(numbers, block)
@@ -153,6 +161,7 @@ class NativeProgram:
     def _point(self, numbers: Value, block: Block) -> None:
         memory = block.memory.ctypes.data
         numbers[ARENA] = memory
+        numbers[FAULT] = numbers[-FAULT_SIZE:].ctypes.data
         for storage, place in self._places.of.items():
             if storage.home is Home.ARENA:
                 numbers[place] = memory + storage.offset

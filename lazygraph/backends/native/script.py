@@ -5,13 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lazygraph.backends.layout import Call, Entry, Home, Storage
-from lazygraph.backends.native import kernels, targets
+from lazygraph.backends.native import targets
 from lazygraph.backends.native.building import Unit, load
 from lazygraph.backends.native.driver import Flag, library
-from lazygraph.backends.native.kernels import Kernel
 from lazygraph.backends.native.loading import Library
 from lazygraph.backends.native.products_of import product_arguments
-from lazygraph.backends.native.steps import NumpyStep, Places, ProductStep, Step, cost
+from lazygraph.backends.native.steps import NumpyStep, Places, ProductStep, Step, Work, cost
 from lazygraph.backends.native.symbols import symbols
 from lazygraph.backends.native.types import ir
 from lazygraph.settings import num_threads
@@ -75,7 +74,7 @@ class Script:
 def write(
     steps: Sequence[Step],
     places: Places,
-    planned: Mapping[Step, Kernel],
+    planned: Mapping[Step, Work],
     scratch: Mapping[Step, int],
 ) -> Script:
     """Compile the kernels and write down the steps."""
@@ -89,26 +88,26 @@ def write(
     return Script(parts, list(codes.values()))
 
 
-def _compiled(planned: Mapping[Step, Kernel]) -> dict[Step, Library]:
+def _compiled(planned: Mapping[Step, Work]) -> dict[Step, Library]:
     fused = targets.current().has_fused_multiply_add
-    units = [_unit(kernel, fused) for kernel in planned.values()]
+    units = [_unit(work, fused) for work in planned.values()]
     return dict(zip(planned, load(units, symbols()), strict=True))
 
 
-def _unit(kernel: Kernel, fused: bool) -> Unit:
+def _unit(work: Work, fused: bool) -> Unit:
     def module() -> ir.Module:
         made = ir.Module("kernel")
-        kernels.build(made, "kernel", kernel, fused=fused)
+        work.build(made, "kernel", fused=fused)
         return made
 
-    exports = ("kernel", "kernel_finish") if kernel.needs_finish else ("kernel",)
-    return Unit(f"kernel {fused} {kernel.key}", module, exports=exports)
+    exports = ("kernel", "kernel_finish") if work.needs_finish else ("kernel",)
+    return Unit(f"kernel {fused} {work.key}", module, exports=exports)
 
 
 def _segment(
     steps: list[Step],
     places: Places,
-    planned: Mapping[Step, Kernel],
+    planned: Mapping[Step, Work],
     codes: Mapping[Step, Library],
     scratch: Mapping[Step, int],
 ) -> Segment:
@@ -123,11 +122,10 @@ def _segment(
         if isinstance(step, ProductStep):
             segment.records.append(_product(step.calls[0], places, flags | Flag.PRODUCT))
             continue
-        kernel, addresses = planned[step], codes[step].addresses
-        arguments = tuple(itertools.chain.from_iterable(kernel.places))
-        given = (arguments, offset, kernel.count)
+        work, addresses = planned[step], codes[step].addresses
+        given = (work.arguments, offset, work.count)
         segment.records.append(Record(addresses["kernel"], *given, flags))
-        if kernel.needs_finish:
+        if work.needs_finish:
             after = alone if alone else Flag.AFTER_ALL
             segment.records.append(Record(addresses["kernel_finish"], *given, after))
     return segment

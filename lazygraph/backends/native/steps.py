@@ -1,11 +1,14 @@
 """What a program of the native backend does, one step after the other."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from lazygraph.backends.layout import Call, Entry, Storage
+from lazygraph.backends.native.driver import FIRST
 from lazygraph.backends.native.statements import Operand, Statement
+from lazygraph.backends.native.types import ir
 from lazygraph.dtypes import as_dtype
 from lazygraph.graph.op import Kind
 
@@ -46,8 +49,50 @@ class KernelStep(Step):
     """Calls over one iteration space."""
 
 
+class Work(Protocol):
+    """What machine code is made for: a kernel, or one call that is none."""
+
+    @property
+    def key(self) -> Hashable:
+        """Works with equal keys have equal machine code."""
+
+    @property
+    def count(self) -> int:
+        """How much there is to deal out to threads."""
+
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        """The numbers that the code reads."""
+
+    @property
+    def scratch_bytes(self) -> int:
+        """The memory that all threads together work in."""
+
+    @property
+    def needs_finish(self) -> bool:
+        """Whether `{name}_finish` is to be called by all threads after a barrier."""
+
+    def build(self, module: ir.Module, name: str, *, fused: bool) -> None:
+        """Emit its functions."""
+
+
+class Priced(Work, Protocol):
+    """Work that says what it costs."""
+
+    @property
+    def nanoseconds(self) -> float:
+        """About how long one core takes."""
+
+
+@dataclass(slots=True, eq=False)
+class SpecialStep(Step):
+    """One call with machine code of its own, such as a convolution."""
+
+    work: Priced = field(kw_only=True)
+
+
 class Places:
-    """The table of pointers: one to the arena, and one to each storage."""
+    """The table of pointers: to the arena, to where faults are told, and to each storage."""
 
     def __init__(self) -> None:
         self.of: dict[Storage, int] = {}
@@ -55,11 +100,11 @@ class Places:
     @property
     def count(self) -> int:
         """The length of the table."""
-        return len(self.of) + 1
+        return len(self.of) + FIRST
 
     def place(self, storage: Storage) -> int:
         """The index of the pointer to a storage's memory."""
-        return self.of.setdefault(storage.place, len(self.of) + 1)
+        return self.of.setdefault(storage.place, len(self.of) + FIRST)
 
     def operand(self, entry: Entry) -> Operand:
         """How kernels see an entry."""
@@ -92,7 +137,11 @@ def is_product(call: Call) -> bool:
         return False
     entries = (*call.inputs, call.out)
     floats = all(entry.phantom.dtype.char in "fd" for entry in entries)
-    return floats and all(entry.phantom.ndim >= 2 for entry in entries) and call.out.phantom.size > 0
+    return (
+        floats
+        and all(entry.phantom.ndim >= 2 for entry in entries)
+        and call.out.phantom.size > 0
+    )
 
 
 def statement(call: Call, places: Places, stored: bool) -> Statement:
@@ -108,8 +157,9 @@ def cost(step: Step) -> float:
         a, out = call.inputs[0].phantom, call.out.phantom
         turned = bool(call.params and call.params[0][0])  # type: ignore[index]
         return 2e-2 * out.size * a.shape[-2 if turned else -1] + 100
+    if isinstance(step, SpecialStep):
+        return step.work.nanoseconds
     sizes: Sequence[int] = [
         max(x.phantom.size for x in (*call.inputs, call.out)) for call in step.calls
     ]
     return 0.3 * math.fsum(sizes) + 20
-

@@ -1,0 +1,21 @@
+"""Which calls have machine code of their own, though they are neither kernels nor products."""
+
+from collections.abc import Callable
+
+from lazygraph.backends.layout import Call
+from lazygraph.backends.native import convolutions
+from lazygraph.backends.native.recipe import Special
+from lazygraph.backends.native.steps import Places
+
+# What says how a call is done, or None where only NumPy can.
+PLANNERS: dict[str, Callable[[Call, Places], Special | None]] = {
+    "conv2d": convolutions.forward,
+    "conv2d_input": convolutions.to_input,
+    "conv2d_weight": convolutions.to_weight,
+}
+
+
+def special(call: Call, places: Places) -> Special | None:
+    """How a call is done by code of its own; None if it is not."""
+    planner = PLANNERS.get(call.op.name)
+    return planner(call, places) if planner else None
