@@ -28,7 +28,7 @@ class Reduction:
     takes: Callable[[DType], bool] = lambda dtype: True
 
 
-def _lowest(dtype: DType) -> Any:
+def lowest(dtype: DType) -> Any:
     if dtype.category == FLOATING:
         return float("-inf")
     signed = dtype.dtype.kind == "i"
@@ -65,7 +65,7 @@ REDUCTIONS: dict[str, Reduction] = {
         _zero, LlvmScalars.add, _square, LlvmScalars.sqrt, lambda dtype: dtype is float32
     ),
     "prod": Reduction(lambda dtype: 1, LlvmScalars.multiply),
-    "max": Reduction(_lowest, LlvmScalars.maximum),
+    "max": Reduction(lowest, LlvmScalars.maximum),
     "min": Reduction(_highest, LlvmScalars.minimum),
     "any": Reduction(lambda dtype: 0, LlvmScalars.bit_or),
     "all": Reduction(lambda dtype: 1, LlvmScalars.bit_and),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from lazygraph.backends.layout import Call
-from lazygraph.backends.native import convolutions
+from lazygraph.backends.native import convolutions, poolings
 from lazygraph.backends.native.recipe import Special
 from lazygraph.backends.native.steps import Places
 
@@ -12,6 +12,12 @@ PLANNERS: dict[str, Callable[[Call, Places], Special | None]] = {
     "conv2d": convolutions.forward,
     "conv2d_input": convolutions.to_input,
     "conv2d_weight": convolutions.to_weight,
+    "max_pool2d": poolings.max_pool,
+    "max_position2d": poolings.position,
+    "pick2d": poolings.pick,
+    "spread2d": poolings.spread,
+    "sum_pool2d": poolings.sum_pool,
+    "unpool2d": poolings.put_back,
 }
 
 
