@@ -103,4 +103,3 @@ class _Compiler:
             else:
                 scratch[owner] = offset
         return size, scratch
-

@@ -51,7 +51,7 @@ class Partition:
             return
         work = special(call, self._places)
         if work is not None:
-            self._begin(SpecialStep([call], work=work), call)
+            self._begin(SpecialStep(work=work), call)
             return
         as_statement = statement(call, self._places, stored=True)
         if not accepts(as_statement):

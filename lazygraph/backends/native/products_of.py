@@ -83,4 +83,3 @@ def lies_for_blas(x: Value) -> bool:
     by_rows = x.shape[-1] == 1 or x.strides[-1] == size
     down = x.strides[-2]
     return by_rows and (x.shape[-2] == 1 or (down % size == 0 and down >= x.shape[-1] * size))
-

@@ -212,5 +212,3 @@ def _write(numbers: Value, at: int, segment: Segment) -> int:
         numbers[behind : behind + len(record.arguments)] = record.arguments
         behind += len(record.arguments)
     return behind
-
-

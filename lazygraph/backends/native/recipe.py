@@ -45,7 +45,7 @@ class Special:
         operands: the arrays.
         numbers: what else the code is told when it runs.
         nanoseconds: about how long one core takes.
-        scratch_bytes: the memory that all threads together work in.
+        scratch: bytes that all threads together work in.
     """
 
     recipe: Recipe
@@ -53,7 +53,7 @@ class Special:
     operands: tuple[Operand, ...]
     nanoseconds: float
     numbers: tuple[int, ...] = ()
-    scratch_bytes: int = 0
+    scratch: int = 0
 
     @property
     def key(self) -> Hashable:
@@ -65,6 +65,10 @@ class Special:
         """The place and the offset of each array, and the other numbers."""
         places = [n for x in self.operands for n in (x.place, x.offset)]
         return (*places, *self.numbers)
+
+    def scratch_bytes(self, threads: int) -> int:
+        """The memory that all threads together work in."""
+        return self.scratch
 
     @property
     def needs_finish(self) -> bool:

@@ -117,7 +117,11 @@ def _segment(
     for step in steps:
         alone = Flag.ALONE if not segment.is_shared or cost(step) < _ALONE_NS else Flag(0)
         offset = scratch.get(step, 0)
-        spans = [(offset, offset + planned[step].scratch_bytes(num_threads()))] if step in scratch else []
+        spans = (
+            [(offset, offset + planned[step].scratch_bytes(num_threads()))]
+            if step in scratch
+            else []
+        )
         flags = alone | order.barrier(step, bool(alone), spans)
         if isinstance(step, ProductStep):
             segment.records.append(_product(step.calls[0], places, flags | Flag.PRODUCT))

@@ -64,9 +64,8 @@ class Work(Protocol):
     def arguments(self) -> tuple[int, ...]:
         """The numbers that the code reads."""
 
-    @property
-    def scratch_bytes(self) -> int:
-        """The memory that all threads together work in."""
+    def scratch_bytes(self, threads: int) -> int:
+        """The memory that so many threads together work in."""
 
     @property
     def needs_finish(self) -> bool:
