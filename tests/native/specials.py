@@ -24,6 +24,7 @@ from lazygraph.graph.spec import Spec
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _KIND = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3)
+MOST_THREADS = 4
 _GUARD = 256  # bytes around a result that nobody may touch
 _UNTOUCHED = 0xA5
 
@@ -46,7 +47,7 @@ class Outcome:
         self.places = places
         self._memory = memory
         table = np.zeros(places.count, np.int64)
-        scratch = np.full(work.scratch_bytes + _GUARD, _UNTOUCHED, np.uint8)
+        scratch = np.full(work.scratch_bytes(MOST_THREADS) + _GUARD, _UNTOUCHED, np.uint8)
         table[ARENA], table[FAULT] = scratch.ctypes.data, self.fault.ctypes.data
         for entry, array in zip(entries, [*arrays[:-1], self.out], strict=True):
             table[places.of[entry.storage]] = array.ctypes.data

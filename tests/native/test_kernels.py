@@ -35,11 +35,14 @@ def layouts(rng: Generator, shape: tuple[int, int], dtype: Any) -> list[Array]:
     ]
 
 
-SHAPES = [(7, 1), (5, 10), (33, 16), (3, 67), (4100, 3)]
+SHAPES = [(7, 1), (5, 10), (3, 67), (4100, 3)]
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("dtype", [np.float32, np.int8], ids=name)
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [*((shape, np.float32) for shape in SHAPES), ((5, 70), np.int8)],
+    ids=str,
+)
 def test_operands_may_lie_in_memory_in_any_way(
     shape: tuple[int, int], dtype: Any, rng: Generator
 ) -> None:

@@ -10,6 +10,7 @@ from lazygraph.backends.native import kernels
 from lazygraph.backends.native.partition import Partition
 from lazygraph.backends.native.program import NativeProgram
 from lazygraph.backends.native.script import write
+from lazygraph.backends.native.statements import Statement
 from lazygraph.backends.native.steps import (
     KernelStep,
     Places,
@@ -55,7 +56,7 @@ class _Compiler:
         written = write(self._steps, self._places, planned, scratch)
         return NativeProgram(self._lowered, written, self._places, arena_bytes)
 
-    def _statements(self, step: Step) -> list[kernels.Statement]:
+    def _statements(self, step: Step) -> list[Statement]:
         return [
             statement(call, self._places, call.out.storage in self._stored)
             for call in step.calls

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from lazygraph.backends.native import register
 from lazygraph.backends.native.accumulators import PARTIALS, Accumulator
 from lazygraph.backends.native.memory import BYTE, Part, load_part, store_part
-from lazygraph.backends.native.reductions import REDUCTIONS, accumulator_dtype
+from lazygraph.backends.native.reductions import REDUCTIONS
 from lazygraph.backends.native.register import Register, splat
 from lazygraph.backends.native.scalars import LlvmScalars
 from lazygraph.backends.native.spaces import Access, Extent
@@ -14,7 +14,6 @@ from lazygraph.backends.native.staging import Plan, Value
 from lazygraph.backends.native.sweeps import BLOCK, Here, Sweep, blocks, looped, unrolled
 from lazygraph.backends.native.tactics import is_unrolled, lanes_of, vectors_a_round
 from lazygraph.backends.native.types import INT64, ir
-from lazygraph.dtypes import DType
 
 
 class Columns(Protocol):
@@ -93,7 +92,7 @@ class Evaluation:
         made = self.plan.made_in(stage)
         self._spread_numbers(stage)
         self.accumulators = {
-            i: self._accumulator(self.plan.values[i], count)
+            i: self._accumulator(i, count)
             for i in made
             if self.plan.values[i].extent in (Extent.ROW, Extent.ALL)
         }
@@ -121,15 +120,12 @@ class Evaluation:
         else:
             looped(self.b, start, count, sweep)
 
-    def _accumulator(self, value: Value, count: int | ir.Value) -> Accumulator:
-        reduction = REDUCTIONS[name_of(value)]
+    def _accumulator(self, i: int, count: int | ir.Value) -> Accumulator:
+        reduction = REDUCTIONS[name_of(self.plan.values[i])]
         is_alone = isinstance(count, int) and count <= BLOCK
         used = min(self.plan.space.columns, PARTIALS) if self.is_unrolled else PARTIALS
-        dtype = self.accumulated(value)
+        dtype = self.plan.accumulated(i)
         return Accumulator(self.k, reduction, dtype, self.lanes, used=used, is_alone=is_alone)
-
-    def accumulated(self, value: Value) -> DType:
-        return accumulator_dtype(name_of(value), self.plan.values[value.inputs[0]].dtype)
 
     def _turn(self, by: int) -> None:
         for accumulator in self.accumulators.values():

@@ -7,7 +7,7 @@ from lazygraph.backends.native.accumulators import entry_slot, neutral_of
 from lazygraph.backends.native.evaluation import name_of
 from lazygraph.backends.native.loops import counted_loop, if_
 from lazygraph.backends.native.memory import BYTE, Part, store_part
-from lazygraph.backends.native.reductions import REDUCTIONS, accumulator_dtype
+from lazygraph.backends.native.reductions import REDUCTIONS
 from lazygraph.backends.native.register import Register, load, store
 from lazygraph.backends.native.scalars import LlvmScalars
 from lazygraph.backends.native.spaces import Access, Extent
@@ -81,7 +81,7 @@ class Record:
         self.nbytes = 0
         for i, value in enumerate(plan.values):
             if value.needs_finish:
-                dtype = accumulator_dtype(name_of(value), plan.values[value.inputs[0]].dtype)
+                dtype = plan.accumulated(i)
                 self.offsets[i], self.dtypes[i] = self.nbytes, dtype
                 padded = -(-self.columns(i) // _LANES) * _LANES
                 self.nbytes += -(-padded * dtype.itemsize // 64) * 64

@@ -1,5 +1,6 @@
 """Products of matrices as the walk's functions read them."""
 
+import itertools
 import math
 
 from lazygraph.backends.layout import Call, Entry
@@ -61,7 +62,7 @@ def cut_of(stack: tuple[int, ...], operands: list[Value]) -> int | None:
 def _even(lengths: tuple[int, ...], strides: list[int]) -> bool:
     """Whether the address moves by one stride along all axes together."""
     known = [(n, s) for n, s in zip(lengths, strides, strict=True) if n != 1]
-    return all(s == m * t for (_, s), (m, t) in zip(known, known[1:], strict=False))
+    return all(s == m * t for (_, s), (m, t) in itertools.pairwise(known))
 
 
 def _two(stack: tuple[int, ...], strides: list[int], inner_length: int) -> tuple[int, int]:

@@ -95,8 +95,7 @@ class NativeProgram:
                 bound = block.bindings[self] = self._bind(block)
             arrays = dict(bound.arrays)
             for entry, slot in self._slots:
-                value = values[slot]
-                arrays[entry] = value if isinstance(value, np.ndarray) else np.asarray(value)
+                arrays[entry] = np.asarray(values[slot])  # a number of NumPy's may come as one
             fresh = results.take(self._wanted)
             for spec, entries in self._results.items():
                 arrays.update(zip(entries, fresh[spec], strict=True))

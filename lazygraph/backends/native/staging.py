@@ -2,9 +2,8 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from lazygraph.backends.native.reductions import REDUCTIONS
+from lazygraph.backends.native.reductions import accumulator_dtype
 from lazygraph.backends.native.spaces import Access, Extent, Space, extent_of, share
 from lazygraph.backends.native.statements import Operand, Statement
 from lazygraph.backends.native.weights import weight
@@ -104,6 +103,12 @@ class Plan:
             for i, value in enumerate(self.values)
             if self.stages[i] == stage and value.op is not None and self.is_made(value)
         ]
+
+    def accumulated(self, value: int) -> DType:
+        """The dtype in which a reduction adds up."""
+        op, (x, *_) = self.values[value].op, self.values[value].inputs
+        assert op is not None
+        return accumulator_dtype(op.name, self.values[x].dtype)
 
     @staticmethod
     def is_made(value: Value) -> bool:
@@ -287,8 +292,3 @@ def _kept(
         if i in overwritten or (value.op is not None and value.access is None):
             kept.add(i)
     return kept
-
-
-def reduction_of(value: Value) -> Any:
-    assert value.op is not None
-    return REDUCTIONS[value.op.name]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class Operand:
         shape: as NumPy's.
         strides: in bytes; any, also 0 and negative.
         dtype: of the elements.
+        extent: where in the place its first byte lies, and the one behind its last.
     """
 
     place: int
@@ -30,18 +31,20 @@ class Operand:
     shape: Shape
     strides: tuple[int, ...]
     dtype: DType
+    extent: tuple[int, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        ways = [s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True)]
+        first = self.offset + sum(way for way in ways if way < 0)
+        end = self.offset + sum(way for way in ways if way > 0) + self.dtype.itemsize
+        object.__setattr__(self, "extent", (first, end))
 
     def overlaps(self, other: "Operand") -> bool:
         """Whether the bytes from first to last of one meet those of the other."""
         if self.place != other.place:
             return False
-        (first, end), (start, stop) = self._extent(), other._extent()
+        (first, end), (start, stop) = self.extent, other.extent
         return first < stop and start < end
-
-    def _extent(self) -> tuple[int, int]:
-        ways = [s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True)]
-        first = self.offset + sum(way for way in ways if way < 0)
-        return first, self.offset + sum(way for way in ways if way > 0) + self.dtype.itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ class Statement:
             elements in the same order.
         out: may lie on an input of any statement only if elements lie on their own equals.
         stored: whether anything outside of the kernel reads it; if not, it has no memory.
+        shape: what is iterated over.
+        size: the number of its elements.
     """
 
     op: Op
@@ -62,6 +67,16 @@ class Statement:
     inputs: tuple[Operand, ...]
     out: Operand
     stored: bool = True
+    shape: Shape = field(init=False, repr=False, compare=False)
+    size: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        shape = self.out.shape
+        if self.is_reduction:
+            shapes = {operand.shape for operand in self.inputs}
+            shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "size", math.prod(shape))
 
     @property
     def is_reduction(self) -> bool:
@@ -70,15 +85,3 @@ class Statement:
     @property
     def operands(self) -> tuple[Operand, ...]:
         return (*self.inputs, self.out)
-
-    @property
-    def shape(self) -> Shape:
-        """What is iterated over."""
-        if not self.is_reduction:
-            return self.out.shape
-        shapes = {operand.shape for operand in self.inputs}
-        return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)

@@ -155,7 +155,8 @@ def cost(step: Step) -> float:
         (call,) = step.calls
         a, out = call.inputs[0].phantom, call.out.phantom
         turned = bool(call.params and call.params[0][0])  # type: ignore[index]
-        return 2e-2 * out.size * a.shape[-2 if turned else -1] + 100
+        inner: int = a.shape[-2 if turned else -1]
+        return 2e-2 * out.size * inner + 100
     if isinstance(step, SpecialStep):
         return step.work.nanoseconds
     sizes: Sequence[int] = [
