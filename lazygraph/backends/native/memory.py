@@ -111,6 +111,10 @@ def _load_pieces(site: Site, address: ir.Value, dtype: DType, part: Part) -> Reg
     assert isinstance(part.active, int)
     for start, length in _pieces(part.active):
         place = b.gep(address, [INT64(start)], source_etype=element)
+        if length == 1:  # LLVM stumbles over vectors of one lane
+            one = b.load(place, align=dtype.itemsize, typ=element)
+            value = b.insert_element(value, one, INT32(start))
+            continue
         piece = b.load(place, align=dtype.itemsize, typ=ir.VectorType(element, length))
         wide = _picked(b, piece, [min(lane, length) for lane in range(lanes)])
         inside = range(start, start + length)
@@ -125,6 +129,10 @@ def _store_pieces(x: Register, address: ir.Value, part: Part) -> None:
     assert isinstance(part.active, int)
     for start, length in _pieces(part.active):
         place = b.gep(address, [INT64(start)], source_etype=element)
+        if length == 1:
+            one = b.extract_element(value, INT32(start))
+            b.store(one, place, align=x.dtype.itemsize)
+            continue
         piece = _picked(b, value, list(range(start, start + length)))
         b.store(piece, place, align=x.dtype.itemsize)
 
