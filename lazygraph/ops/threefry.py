@@ -10,9 +10,9 @@ Words = NDArray[np.uint32]
 
 _CHUNK = 16 * 1024  # counters hashed together: their words stay in the cache between rounds
 _MASK = 0xFFFFFFFF
-_PARITY = 0x1BD11BDA
-_ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24) * 2 + (13, 15, 26, 6)
-_SHIFTS = [(np.array(r, np.uint32), np.array(32 - r, np.uint32)) for r in _ROTATIONS]
+PARITY = 0x1BD11BDA
+ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24) * 2 + (13, 15, 26, 6)
+_SHIFTS = [(np.array(r, np.uint32), np.array(32 - r, np.uint32)) for r in ROTATIONS]
 
 
 def threefry_2x32(key: Sequence[int] | Words, x0: Words, x1: Words, out: Words) -> None:
@@ -86,7 +86,7 @@ def random_bits(key: Words, draw: Any, out: Words) -> None:
 
 def _key_schedule(k0: int, k1: int) -> list[tuple[int, int]]:
     """What is added to the two words before the first round and after every fourth."""
-    keys = (k0, k1, k0 ^ k1 ^ _PARITY)
+    keys = (k0, k1, k0 ^ k1 ^ PARITY)
     return [(keys[i % 3], (keys[(i + 1) % 3] + i) & _MASK) for i in range(6)]
 
 
@@ -110,7 +110,7 @@ def _add_keys(keys: tuple[int, int], x0: Words, x1: Words) -> None:
 
 def _hash_pair(keys: list[tuple[int, int]], x0: int, x1: int) -> tuple[int, int]:
     """Hash one pair of words, ten times as fast as an array of one."""
-    for i, r in enumerate(_ROTATIONS):
+    for i, r in enumerate(ROTATIONS):
         if i % 4 == 0:
             x0, x1 = x0 + keys[i // 4][0] & _MASK, x1 + keys[i // 4][1] & _MASK
         x0 = x0 + x1 & _MASK

@@ -57,6 +57,8 @@ def test_samples_of_the_table_are_done_as_by_numpy(
     inputs = [cast(x, dtype) for x in sample.inputs]
     wanted = expected(OPS[name], sample.params, inputs)
     if planned(OPS[name], sample.params, inputs, wanted) is None:
-        assert not (wanted.size and all(x.size for x in inputs))
+        axes = OPS[name].named(sample.params).get("axes", (0,))
+        several = len(axes) > 1
+        assert several or not (wanted.size and all(x.size for x in inputs))
     else:
         check(name, sample.params, inputs, threads=(1, 3))

@@ -54,12 +54,12 @@ def cut_of(stack: tuple[int, ...], operands: list[Value]) -> int | None:
     """The axis of the stack at which two even parts meet; None if there is none."""
     ways = [_stack_strides(x, stack) for x in operands]
     for cut in range(len(stack) + 1):
-        if all(_even(stack[:cut], w[:cut]) and _even(stack[cut:], w[cut:]) for w in ways):
+        if all(is_even(stack[:cut], w[:cut]) and is_even(stack[cut:], w[cut:]) for w in ways):
             return cut
     return None
 
 
-def _even(lengths: tuple[int, ...], strides: list[int]) -> bool:
+def is_even(lengths: tuple[int, ...], strides: list[int]) -> bool:
     """Whether the address moves by one stride along all axes together."""
     known = [(n, s) for n, s in zip(lengths, strides, strict=True) if n != 1]
     return all(s == m * t for (_, s), (m, t) in itertools.pairwise(known))
@@ -70,10 +70,10 @@ def _two(stack: tuple[int, ...], strides: list[int], inner_length: int) -> tuple
     cut = len(stack)
     while math.prod(stack[cut:]) != inner_length:
         cut -= 1
-    return _stride(stack[cut:], strides[cut:]), _stride(stack[:cut], strides[:cut])
+    return even_stride(stack[cut:], strides[cut:]), even_stride(stack[:cut], strides[:cut])
 
 
-def _stride(lengths: tuple[int, ...], strides: list[int]) -> int:
+def even_stride(lengths: tuple[int, ...], strides: list[int]) -> int:
     known = [s for n, s in zip(lengths, strides, strict=True) if n != 1]
     return known[-1] if known else 0
 

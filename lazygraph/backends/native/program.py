@@ -18,6 +18,7 @@ from lazygraph.backends.native.driver import (
     filler,
     library,
 )
+from lazygraph.backends.native.picking import refuse
 from lazygraph.backends.native.script import Script, Segment
 from lazygraph.backends.native.steps import Places
 from lazygraph.backends.numpy.pool import Block, arenas, results
@@ -127,6 +128,8 @@ class NativeProgram:
             else:
                 assert isinstance(given, Segment)
                 threads.run(walk, part, num_threads() if given.is_shared else 1)
+                if bound.numbers[-FAULT_SIZE]:
+                    self._refuse(bound.numbers[-FAULT_SIZE:], locate)
 
     def _call(
         self, call: Call, arrays: dict[Entry, Value], locate: Callable[[int], str]
@@ -134,9 +137,19 @@ class NativeProgram:
         try:
             self._functions[call](*[arrays[entry] for entry in (*call.inputs, call.out)])
         except Exception as error:
-            step = call.step
-            where = locate(step.origin) if step.origin >= 0 else "a node of the derivative"
-            error.add_note(f"  in {step.name} {step.spec}, recorded at {where}")
+            error.add_note(_note(call, locate))
+            raise
+
+    def _refuse(self, fault: Value, locate: Callable[[int], str]) -> None:
+        """Raise the error of an index that machine code found outside; the next run may work."""
+        place, index = fault.tolist()
+        fault.fill(0)
+        outs = {self._places.of.get(call.out.storage): call for call in self._numbers}
+        call = outs[place]
+        try:
+            refuse(call, index)
+        except Exception as error:
+            error.add_note(_note(call, locate))
             raise
 
     # What is done once for each block of memory.
@@ -185,6 +198,12 @@ class NativeProgram:
                     storage.place.offset,
                 )
         return arrays
+
+
+def _note(call: Call, locate: Callable[[int], str]) -> str:
+    step = call.step
+    where = locate(step.origin) if step.origin >= 0 else "a node of the derivative"
+    return f"  in {step.name} {step.spec}, recorded at {where}"
 
 
 def _size(segment: Segment) -> int:

@@ -113,26 +113,38 @@ class Frame:
         self.b.position_at_end(function.blocks[-1])
         self.k = LlvmScalars(self.b, fused=fused)
         self._operands = operands
-        self.pointers = [self._pointer(i) for i in range(operands)]
+        self.pointers = [self.pointer(INT64(i)) for i in range(operands)]
 
-    def _argument(self, i: int) -> ir.Value:
-        at = self.b.gep(self._arguments, [INT64(i)], source_etype=INT64)
+    def _argument(self, i: "ir.Value | int") -> ir.Value:
+        index = INT64(i) if isinstance(i, int) else i
+        at = self.b.gep(self._arguments, [index], source_etype=INT64)
         return self.b.load(at, typ=INT64)
 
     def _entry(self, place: ir.Value) -> ir.Value:
         at = self.b.gep(self._table, [place], source_etype=POINTER)
         return self.b.load(at, typ=POINTER)
 
-    def _pointer(self, i: int) -> ir.Value:
-        return self.at(self._entry(self._argument(2 * i)), self._argument(2 * i + 1))
+    def pointer(self, operand: ir.Value) -> ir.Value:
+        """The first element of an operand whose number is known when code runs."""
+        first = self.times(operand, 2)
+        offset = self._argument(self.b.add(first, INT64(1)))
+        return self.at(self._entry(self._argument(first)), offset)
 
     def place(self, i: int) -> ir.Value:
         """The place of an operand in the table."""
         return self._argument(2 * i)
 
-    def number(self, i: int) -> ir.Value:
-        """One of the numbers that are not operands."""
-        return self._argument(2 * self._operands + i)
+    def number(self, i: int, row: "tuple[ir.Value, int] | None" = None) -> ir.Value:
+        """One of the numbers that are not operands.
+
+        Args:
+            i: which one, or which of the first row.
+            row: another row, and how many numbers each has.
+        """
+        first = 2 * self._operands + i
+        if row is None:
+            return self._argument(first)
+        return self._argument(self.b.add(self.times(*row), INT64(first)))
 
     @property
     def fault(self) -> ir.Value:

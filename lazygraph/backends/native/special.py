@@ -3,20 +3,27 @@
 from collections.abc import Callable
 
 from lazygraph.backends.layout import Call
-from lazygraph.backends.native import convolutions, poolings
+from lazygraph.backends.native import convolutions, drawing, picking, placing, poolings
 from lazygraph.backends.native.recipe import Special
 from lazygraph.backends.native.steps import Places
 
 # What says how a call is done, or None where only NumPy can.
 PLANNERS: dict[str, Callable[[Call, Places], Special | None]] = {
+    "concat": placing.concat,
     "conv2d": convolutions.forward,
     "conv2d_input": convolutions.to_input,
     "conv2d_weight": convolutions.to_weight,
+    "gather": picking.gather,
     "max_pool2d": poolings.max_pool,
     "max_position2d": poolings.position,
     "pick2d": poolings.pick,
+    "place": placing.place,
+    "random_bits": drawing.draw,
+    "scatter_add": picking.scatter_add,
+    "scatter_add_along_axis": picking.scatter_add_along,
     "spread2d": poolings.spread,
     "sum_pool2d": poolings.sum_pool,
+    "take_along_axis": picking.take_along,
     "unpool2d": poolings.put_back,
 }
 

@@ -39,6 +39,10 @@ class Operand:
         end = self.offset + sum(way for way in ways if way > 0) + self.dtype.itemsize
         object.__setattr__(self, "extent", (first, end))
 
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
     def overlaps(self, other: "Operand") -> bool:
         """Whether the bytes from first to last of one meet those of the other."""
         if self.place != other.place:
