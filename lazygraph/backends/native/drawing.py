@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lazygraph.backends.layout import Call
 from lazygraph.backends.native.loops import counted_loop, if_
 from lazygraph.backends.native.recipe import Frame, Special
-from lazygraph.backends.native.register import Register, splat, store
+from lazygraph.backends.native.register import Register, splat, store, woven
 from lazygraph.backends.native.steps import Places
 from lazygraph.backends.native.types import INT32, INT64, ir
 from lazygraph.dtypes import uint32, uint64
@@ -38,7 +38,7 @@ class Draw:
             lanes = ir.Constant(ir.VectorType(INT32, _LANES), list(range(_LANES)))
             low = low + Register(f.k.site, lanes, uint32)  # no carry: the lanes divide 2^32
             wide = [(splat(x, _LANES), splat(y, _LANES)) for x, y in keys]
-            store(_woven(_hash(wide, (high, low))), f.at(out, f.times(pair, 8)))
+            store(woven(*_hash(wide, (high, low))), f.at(out, f.times(pair, 8)))
         with if_(f.b, f.b.icmp_signed("==", f.thread, INT64(0))):
             self._rest(f, keys, f.times(vectors, 2 * _LANES))
 
@@ -71,15 +71,6 @@ def _hash(keys: Sequence[Pair], words: Pair) -> Pair:
         x0 = x0 + x1
         x1 = ((x1 << r) | (x1 >> (32 - r))) ^ x0
     return x0 + keys[-1][0], x1 + keys[-1][1]
-
-
-def _woven(words: Pair) -> Register:
-    """First and second words in turn."""
-    even, odd = words
-    order = [lane // 2 + _LANES * (lane % 2) for lane in range(2 * _LANES)]
-    picked = ir.Constant(ir.VectorType(INT32, 2 * _LANES), order)
-    value = even.site.b.shuffle_vector(even.value, odd.value, picked)
-    return Register(even.site, value, uint32)
 
 
 def draw(call: Call, places: Places) -> Special | None:

@@ -82,7 +82,7 @@ class Place:
                 self._fill(f, f.at(g, offset), to, columns)
 
     def _find(self, f: Frame, unit: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """Whether a block has anything placed in it, and how far in bytes that is taken from."""
+        """Whether a block has anything placed in it, and from how far that is taken."""
         b, inside, offset = f.b, BIT(1), INT64(0)
         for axis in reversed(range(self.outer)):
             length, first, count, step, stride = (

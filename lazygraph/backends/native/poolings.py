@@ -9,7 +9,7 @@ from lazygraph.backends.layout import Call
 from lazygraph.backends.native.loops import counted_loop
 from lazygraph.backends.native.recipe import Frame, Recipe, Special, bytes_of, seats
 from lazygraph.backends.native.reductions import lowest
-from lazygraph.backends.native.register import Register, select, store
+from lazygraph.backends.native.register import Register, picked, select, store, woven
 from lazygraph.backends.native.runs import Run, add_run, zero_bytes
 from lazygraph.backends.native.statements import Operand
 from lazygraph.backends.native.steps import Places
@@ -19,6 +19,8 @@ from lazygraph.dtypes import FLOATING, DType
 from lazygraph.ops.windows import Windows, pool_windows
 
 _BYTE_NS, _PLACE_NS = 6e-2, 0.3
+_VECTOR = 64  # bytes
+_NEAR = 4  # elements, up to which rows are read whole and sorted out in registers
 
 
 @dataclass(frozen=True)
@@ -62,15 +64,31 @@ class Pooling:
                 for pointer, x in zip(f.pointers, self.planes, strict=True)
             ]
 
+    @property
+    def lanes(self) -> int:
+        """How many windows are handled side by side; one where elements of a row lie apart."""
+        dense = all(x.strides[3] == x.dtype.itemsize for x in self.planes)
+        reach = self.columns.stride <= _NEAR and self.columns.size <= _NEAR
+        return _VECTOR // self.planes[0].dtype.itemsize if dense and reach else 1
+
+    def each_window(self, f: Frame) -> Iterator[Here]:
+        """Emit the body for each window."""
+        yield from each_window(f, self.rows, self.columns, self.lanes)
+
     def at_window(self, f: Frame, operand: int, plane: ir.Value, here: Here) -> ir.Value:
-        """The number of a window."""
+        """Where the numbers of windows lie."""
         down, across = self.planes[operand].strides[2:]
         return f.at(plane, f.times(here.row, down), f.times(here.column, across))
+
+    def of_window(self, f: Frame, operand: int, plane: ir.Value, here: Here) -> Register:
+        """The numbers of windows."""
+        at = self.at_window(f, operand, plane, here)
+        return f.load(at, self.planes[operand].dtype, here.lanes)
 
     def at_place(
         self, f: Frame, operand: int, plane: ir.Value, here: Here, place: tuple[int, int]
     ) -> ir.Value:
-        """An element of the images, at a place in a window."""
+        """An element of the images, at a place in the first window."""
         offsets: list[ir.Value | int] = []
         axes = zip(
             (here.row, here.column),
@@ -83,6 +101,27 @@ class Pooling:
             offsets.append(f.times(window, windows.stride * stride))
             offsets.append((i - windows.padding) * stride)
         return f.at(plane, *offsets)
+
+    def elements(
+        self, f: Frame, operand: int, plane: ir.Value, here: Here
+    ) -> dict[tuple[int, int], Register]:
+        """What windows see at each of their places: a row of all of them is read at once."""
+        dtype, stride = self.planes[operand].dtype, self.columns.stride
+        found = {}
+        for i in here.down:
+            if here.lanes == 1:
+                for j in here.across:
+                    at = self.at_place(f, operand, plane, here, (i, j))
+                    found[i, j] = f.load(at, dtype)
+                continue
+            first, *_, last = (here.across[0], here.across[-1])
+            length = (here.lanes - 1) * stride + last - first + 1
+            at = self.at_place(f, operand, plane, here, (i, first))
+            row = f.load(at, dtype, length)
+            for j in here.across:
+                lanes = [j - first + lane * stride for lane in range(here.lanes)]
+                found[i, j] = picked(row, lanes)
+        return found
 
     def number_of(self, place: tuple[int, int]) -> int:
         """How a place in a window is named."""
@@ -102,27 +141,26 @@ class Fold(Pooling):
     def emit(self, f: Frame) -> None:
         """Emit what each thread does."""
         for x, out in self.each_plane(f):
-            for here in each_window(f, self.rows, self.columns):
-                sums = [self._column(f, x, here, j) for j in here.across]
+            for here in self.each_window(f):
+                seen = self.elements(f, 0, x, here)
+                sums = [
+                    self._folded(f, [seen[i, j] for i in here.down], self.rows)
+                    for j in here.across
+                ]
                 total = self._folded(f, sums, self.columns)
                 store(total, self.at_window(f, 1, out, here))
-
-    def _column(self, f: Frame, x: ir.Value, here: Here, j: int) -> Register:
-        dtype = self.planes[0].dtype
-        places = [self.at_place(f, 0, x, here, (i, j)) for i in here.down]
-        return self._folded(f, [f.load(place, dtype) for place in places], self.rows)
 
     def _folded(self, f: Frame, values: list[Register], windows: Windows) -> Register:
         total, *rest = values
         if not _all_see_two(windows):
-            total = self._combine(f, self._identity(f), total)
+            total = self._combine(f, self._identity(f, total.lanes), total)
         for value in rest:
             total = self._combine(f, total, value)
         return total
 
-    def _identity(self, f: Frame) -> Register:
+    def _identity(self, f: Frame, lanes: int) -> Register:
         dtype = self.planes[0].dtype
-        return f.constant(0 if self.is_sum else lowest(dtype), dtype)
+        return f.constant(0 if self.is_sum else lowest(dtype), dtype, lanes)
 
     def _combine(self, f: Frame, x: Register, y: Register) -> Register:
         return f.k.add(x, y) if self.is_sum else f.k.maximum(x, y)
@@ -143,15 +181,14 @@ class Position(Pooling):
         """Emit what each thread does."""
         dtype, kind = self.planes[0].dtype, self.planes[2].dtype
         for x, y, out in self.each_plane(f):
-            for here in each_window(f, self.rows, self.columns):
-                greatest = f.load(self.at_window(f, 1, y, here), dtype)
-                found = f.constant(self.rows.size * self.columns.size - 1, kind)
-                for place in reversed(here.places):
-                    element = f.load(self.at_place(f, 0, x, here, place), dtype)
+            for here in self.each_window(f):
+                greatest = self.of_window(f, 1, y, here)
+                found = f.constant(self.rows.size * self.columns.size - 1, kind, here.lanes)
+                for place, element in reversed(self.elements(f, 0, x, here).items()):
                     less = element < greatest
                     if dtype.category == FLOATING:
                         less = less | (greatest.is_nan() & ~element.is_nan())
-                    found = select(less, found, f.constant(self.number_of(place), kind))
+                    found = select(less, found, found.constant(self.number_of(place)))
                 store(found, self.at_window(f, 2, out, here))
 
 
@@ -163,12 +200,10 @@ class Pick(Pooling):
         """Emit what each thread does."""
         dtype = self.planes[0].dtype
         for x, position, out in self.each_plane(f):
-            for here in each_window(f, self.rows, self.columns):
-                at = self.at_window(f, 1, position, here)
-                chosen = f.load(at, self.planes[1].dtype)
-                value = f.constant(0, dtype)
-                for place in here.places:
-                    element = f.load(self.at_place(f, 0, x, here, place), dtype)
+            for here in self.each_window(f):
+                chosen = self.of_window(f, 1, position, here)
+                value = f.constant(0, dtype, here.lanes)
+                for place, element in self.elements(f, 0, x, here).items():
                     value = select(chosen.equals(self.number_of(place)), element, value)
                 store(value, self.at_window(f, 2, out, here))
 
@@ -191,17 +226,34 @@ class PutBack(Pooling):
                     for j in range(self.columns.size):
                         self._add(f, (g, position, out), (i, j))
                 continue
-            for here in each_window(f, self.rows, self.columns):
-                for place in here.places:
-                    share = self._share(f, g, position, here, place)
-                    store(share, self.at_place(f, 2, out, here, place))
+            for here in each_window(f, self.rows, self.columns, self.lanes):
+                self._put(f, (g, position, out), here)
+
+    @property
+    def lanes(self) -> int:
+        """More than one only where windows of two columns tile the rows."""
+        lanes = super().lanes
+        return lanes if self.columns.size == self.columns.stride == 2 else 1
+
+    def _put(self, f: Frame, planes: tuple[ir.Value, ...], here: Here) -> None:
+        g, position, out = planes
+        for i in here.down:
+            shares = [self._share(f, g, position, here, (i, j)) for j in here.across]
+            if here.lanes > 1 and len(shares) == 2:
+                at = self.at_place(f, 2, out, here, (i, here.across[0]))
+                store(woven(*shares), at)
+                continue
+            for j, share in zip(here.across, shares, strict=True):
+                for lane in range(here.lanes):
+                    at = self.at_place(f, 2, out, here, (i, j))
+                    step = lane * self.columns.stride * self.planes[2].strides[3]
+                    store(picked(share, [lane]), f.at(at, step))
 
     def _share(
         self, f: Frame, g: ir.Value, position: ir.Value, here: Here, place: tuple[int, int]
     ) -> Register:
-        dtype = self.planes[0].dtype
-        chosen = f.load(self.at_window(f, 1, position, here), self.planes[1].dtype)
-        value = f.load(self.at_window(f, 0, g, here), dtype)
+        chosen = self.of_window(f, 1, position, here)
+        value = self.of_window(f, 0, g, here)
         return select(chosen.equals(self.number_of(place)), value, 0)
 
     def _add(self, f: Frame, planes: tuple[ir.Value, ...], place: tuple[int, int]) -> None:
@@ -212,7 +264,7 @@ class PutBack(Pooling):
             counted_loop(f.b, INT64(across.stop - across.start)) as q,
         ):
             row, column = f.b.add(r, INT64(down.start)), f.b.add(q, INT64(across.start))
-            here = Here(row, column, place[:1], place[1:])
+            here = Here(row, column, 1, place[:1], place[1:])
             at = self.at_place(f, 2, out, here, place)
             share = self._share(f, g, position, here, place)
             store(f.k.add(f.load(at, share.dtype), share), at)

@@ -141,7 +141,7 @@ class NativeProgram:
             raise
 
     def _refuse(self, fault: Value, locate: Callable[[int], str]) -> None:
-        """Raise the error of an index that machine code found outside; the next run may work."""
+        """Raise the error of an index that machine code found outside."""
         place, index = fault.tolist()
         fault.fill(0)
         outs = {self._places.of.get(call.out.storage): call for call in self._numbers}

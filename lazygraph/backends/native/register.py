@@ -239,6 +239,26 @@ def splat(x: Register, lanes: int) -> Register:
     return Register(x.site, value, x.dtype)
 
 
+def picked(x: Register, lanes: list[int]) -> Register:
+    """Some lanes of a vector, in an order; of one lane, the element itself."""
+    if x.lanes == 1:
+        return x
+    b = x.site.b
+    if len(lanes) == 1:
+        value = b.extract_element(x.value, types.INT32(lanes[0]))
+    else:
+        order = ir.Constant(ir.VectorType(types.INT32, len(lanes)), lanes)
+        value = b.shuffle_vector(x.value, ir.Constant(x.value.type, ir.Undefined), order)
+    return Register(x.site, value, x.dtype)
+
+
+def woven(x: Register, y: Register) -> Register:
+    """The lanes of two vectors in turn."""
+    order = [lane // 2 + x.lanes * (lane % 2) for lane in range(2 * x.lanes)]
+    lanes = ir.Constant(ir.VectorType(types.INT32, 2 * x.lanes), order)
+    return Register(x.site, x.site.b.shuffle_vector(x.value, y.value, lanes), x.dtype)
+
+
 def load(site: Site, pointer: ir.Value, dtype: DType, lanes: int = 1) -> Register:
     """Read neighbouring elements; the address need only suit one of them."""
     kind = types.widened(types.memory_type(dtype), lanes)

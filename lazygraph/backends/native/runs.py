@@ -67,7 +67,7 @@ def copy_run(f: Frame, to: Run, source: Run, count: ir.Value | int, dtype: DType
 def add_run(f: Frame, to: Run, source: Run, count: int, dtype: DType) -> None:
     """Emit `to[i] += source[i]` for i < count."""
     if to.step == source.step == dtype.itemsize:
-        for first, lanes in pieces(f, count, dtype):
+        for first, lanes in pieces(f, count, _VECTOR // dtype.itemsize):
             _add(f, to, source, first, dtype, lanes)
         return
     with counted_loop(f.b, INT64(count)) as i:
@@ -84,15 +84,19 @@ def _place(f: Frame, run: Run, i: ir.Value) -> ir.Value:
     return f.at(run.pointer, f.times(i, run.step))
 
 
-def pieces(f: Frame, count: int, dtype: DType) -> Iterator[tuple[ir.Value, int]]:
+def pieces(f: Frame, count: int, lanes: int) -> Iterator[tuple[ir.Value, int]]:
     """Emit what the loop's body does for vectors that make up a run, the first ones the widest.
 
+    Args:
+        f: where to emit.
+        count: elements of the run.
+        lanes: of the widest vector, a power of 2.
+
     Yields:
-        The first element of each, and how many it has.
+        The first element of each vector, and how many it has.
     """
-    lanes = _VECTOR // dtype.itemsize
     done = 0
-    if count > _UNROLLED * lanes:
+    if count > _UNROLLED * lanes or lanes == 1:
         done = count - count % lanes
         with counted_loop(f.b, INT64(done), lanes) as i:
             yield i, lanes

@@ -147,17 +147,32 @@ class WindowMatrix:
                 source = f.at(matrix, f.times(row, self.columns.size * self.leading * size))
                 start = f.b.add(f.times(first, self.rows.stride), i)
                 start = f.b.sub(start, INT64(self.rows.padding))
-                with counted_loop(f.b, count) as r:
-                    h = f.b.add(start, f.times(r, self.rows.stride))
-                    inside = f.b.icmp_unsigned("<", h, INT64(self.rows.length))
-                    with f.b.if_then(inside, likely=True):
-                        to = f.at(plane, f.times(h, self.strides[1]))
-                        self._add_row(f, source, r, to)
+                for j in range(self.columns.size):
+                    self._add_rows(f, (plane, source), start, count, j)
 
-    def _add_row(self, f: Frame, source: ir.Value, r: ir.Value, to: ir.Value) -> None:
+    def _add_rows(
+        self,
+        f: Frame,
+        between: tuple[ir.Value, ir.Value],
+        start: ir.Value,
+        count: ir.Value,
+        j: int,
+    ) -> None:
+        """One place of the windows after the other: neighbours would wait for each other."""
+        plane, source = between
+        with counted_loop(f.b, count) as r:
+            h = f.b.add(start, f.times(r, self.rows.stride))
+            inside = f.b.icmp_unsigned("<", h, INT64(self.rows.length))
+            with f.b.if_then(inside, likely=True):
+                to = f.at(plane, f.times(h, self.strides[1]))
+                self._add_row(f, source, r, to, j)
+
+    def _add_row(
+        self, f: Frame, source: ir.Value, r: ir.Value, to: ir.Value, j: int
+    ) -> None:
         size, across = self.dtype.itemsize, self.strides[2]
-        for j, (windows, elements) in enumerate(self.columns.taps):
-            first = j * self.leading + windows.start
-            taken = f.at(source, first * size, f.times(r, self.columns.count * size))
-            target = Run(f.at(to, elements.start * across), self.columns.stride * across)
-            add_run(f, target, Run(taken, size), windows.stop - windows.start, self.dtype)
+        windows, elements = self.columns.tap(j)
+        first = j * self.leading + windows.start
+        taken = f.at(source, first * size, f.times(r, self.columns.count * size))
+        target = Run(f.at(to, elements.start * across), self.columns.stride * across)
+        add_run(f, target, Run(taken, size), windows.stop - windows.start, self.dtype)

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from lazygraph.backends.native.loops import counted_loop
 from lazygraph.backends.native.recipe import Frame
+from lazygraph.backends.native.runs import pieces
 from lazygraph.backends.native.types import INT64, ir
 from lazygraph.ops.windows import Windows
 
@@ -29,16 +30,19 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """One window, when code runs.
+    """Windows side by side, when code runs.
 
     Attributes:
-        row: which one along the height.
-        column: which one along the width.
-        places: of the window that lie on the plane: row and column in it.
+        row: which ones along the height.
+        column: which is the first along the width.
+        lanes: how many.
+        down: the rows in each of them that lie on the plane.
+        across: likewise the columns.
     """
 
     row: ir.Value
     column: ir.Value
+    lanes: int
     down: tuple[int, ...]
     across: tuple[int, ...]
 
@@ -67,12 +71,19 @@ def is_small(rows: Windows, columns: Windows) -> bool:
     return down * across <= _MOST_PLACES
 
 
-def each_window(f: Frame, rows: Windows, columns: Windows) -> Iterator[Here]:
-    """Emit what the loop's body does for each window, once for each kind of window."""
+def each_window(f: Frame, rows: Windows, columns: Windows, most: int) -> Iterator[Here]:
+    """Emit what the loop's body does for each window, once for each kind of window.
+
+    Args:
+        f: where to emit.
+        rows: the windows along the height.
+        columns: the windows along the width.
+        most: how many windows are handled side by side.
+    """
     for down in stretches(rows):
         with counted_loop(f.b, INT64(down.count)) as r:
             row = f.b.add(r, INT64(down.first))
             for across in stretches(columns):
-                with counted_loop(f.b, INT64(across.count)) as q:
+                for q, lanes in pieces(f, across.count, most):
                     column = f.b.add(q, INT64(across.first))
-                    yield Here(row, column, down.places, across.places)
+                    yield Here(row, column, lanes, down.places, across.places)
