@@ -196,7 +196,7 @@ class ToWeight(Convolution):
 
 def forward(call: Call, places: Places) -> Special | None:
     """How images are convolved."""
-    x, weight, out = _operands(call, places)
+    x, weight, out = places.operands(call)
     shape = _shape(x, weight.shape, out, call.named)
     if shape is None or not _is_dense(weight):
         return None
@@ -207,7 +207,7 @@ def forward(call: Call, places: Places) -> Special | None:
 
 def to_input(call: Call, places: Places) -> Special | None:
     """How the gradient comes to the images."""
-    g, weight, out = _operands(call, places)
+    g, weight, out = places.operands(call)
     shape = _shape(out, weight.shape, g, call.named)
     if shape is None or not _is_dense(weight):
         return None
@@ -216,7 +216,7 @@ def to_input(call: Call, places: Places) -> Special | None:
 
 def to_weight(call: Call, places: Places) -> Special | None:
     """How the gradient comes to the weight."""
-    x, g, out = _operands(call, places)
+    x, g, out = places.operands(call)
     shape = _shape(x, out.shape, g, call.named)
     if shape is None:
         return None
@@ -231,10 +231,6 @@ def to_weight(call: Call, places: Places) -> Special | None:
 def len_of(x: Operand) -> int:
     """How many images there are."""
     return x.shape[0]
-
-
-def _operands(call: Call, places: Places) -> list[Operand]:
-    return [places.operand(entry) for entry in (*call.inputs, call.out)]
 
 
 def _shape(

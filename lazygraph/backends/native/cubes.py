@@ -4,7 +4,9 @@ import math
 from dataclasses import dataclass
 
 from lazygraph.backends.native.products_of import even_stride, is_even
+from lazygraph.backends.native.recipe import Frame
 from lazygraph.backends.native.statements import Operand
+from lazygraph.backends.native.types import ir
 from lazygraph.dtypes import DType
 
 
@@ -19,6 +21,13 @@ class Cube:
 
     dtype: DType
     strides: tuple[int, int, int]
+
+    def at(
+        self, f: Frame, base: ir.Value, block: ir.Value, row: ir.Value, column: ir.Value
+    ) -> ir.Value:
+        """Where an element lies, if the first one lies at `base`."""
+        steps = zip((block, row, column), self.strides, strict=True)
+        return f.at(base, *[f.times(i, stride) for i, stride in steps if stride])
 
 
 def cube(x: Operand, first: int, stop: int) -> Cube | None:

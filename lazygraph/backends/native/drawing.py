@@ -75,9 +75,7 @@ def _hash(keys: Sequence[Pair], words: Pair) -> Pair:
 
 def draw(call: Call, places: Places) -> Special | None:
     """How random words are drawn."""
-    key, counter, out = operands = tuple(
-        places.operand(entry) for entry in (*call.inputs, call.out)
-    )
+    key, counter, out = operands = places.operands(call)
     count = call.out.phantom.size
     if (
         not count

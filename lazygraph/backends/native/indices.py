@@ -1,11 +1,15 @@
 """Indices in machine code: counted from the front, and never outside without being told."""
 
+import math
 from dataclasses import dataclass
 
 from lazygraph.backends.native.loops import counted_loop, if_
-from lazygraph.backends.native.recipe import Frame
+from lazygraph.backends.native.recipe import Frame, Recipe, Special, bytes_of
+from lazygraph.backends.native.statements import Operand
 from lazygraph.backends.native.types import BIT, INT64, ir
 from lazygraph.dtypes import DType, int64
+
+_BYTE_NS, _INDEX_NS = 6e-2, 1.0
 
 
 @dataclass(frozen=True)
@@ -87,3 +91,19 @@ def _tell(
     (count, stride), *rest = axes
     with counted_loop(f.b, count) as i:
         _tell(f, indices, f.at(base, f.times(i, stride)), tuple(rest), length, place)
+
+
+def have_elements(operands: tuple[Operand, ...]) -> bool:
+    return all(math.prod(x.shape) for x in operands)
+
+
+def special(
+    recipe: Recipe,
+    count: int,
+    operands: tuple[Operand, ...],
+    numbers: tuple[int, int],
+    moved: list[Operand],
+    indices: int,
+) -> Special:
+    cost = _INDEX_NS * indices + _BYTE_NS * bytes_of(moved)
+    return Special(recipe, count, operands, cost, numbers)

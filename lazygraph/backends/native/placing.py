@@ -9,7 +9,6 @@ from lazygraph.backends.native.cubes import cube
 from lazygraph.backends.native.loops import counted_loop
 from lazygraph.backends.native.recipe import Frame, Special, bytes_of
 from lazygraph.backends.native.runs import Run, copy_bytes, copy_run, zero_bytes
-from lazygraph.backends.native.statements import Operand
 from lazygraph.backends.native.steps import Places
 from lazygraph.backends.native.types import BIT, INT64, ir
 from lazygraph.dtypes import DType
@@ -144,7 +143,7 @@ class Concat:
 
 def place(call: Call, places: Places) -> Special | None:
     """How an array is written into zeros."""
-    g, out = operands = _operands(call, places)
+    g, out = operands = places.operands(call)
     if not all(math.prod(x.shape) for x in operands):
         return None
     bounds = call.named["bounds"]
@@ -184,7 +183,7 @@ def _joined(axes: list[Axis]) -> list[Axis]:
 
 def concat(call: Call, places: Places) -> Special | None:
     """How arrays come behind one another."""
-    *pieces, out = operands = _operands(call, places)
+    *pieces, out = operands = places.operands(call)
     axis = call.named["axis"]
     size = out.dtype.itemsize
     if not math.prod(out.shape):
@@ -203,7 +202,3 @@ def concat(call: Call, places: Places) -> Special | None:
     given = (*pieces, out)
     cost = _BYTE_NS * bytes_of(operands) + 3.0 * len(pieces) * blocks
     return Special(Concat(len(pieces), axis == 0), blocks, given, cost, tuple(numbers))
-
-
-def _operands(call: Call, places: Places) -> tuple[Operand, ...]:
-    return tuple(places.operand(entry) for entry in (*call.inputs, call.out))

@@ -3,7 +3,15 @@
 from collections.abc import Callable
 
 from lazygraph.backends.layout import Call
-from lazygraph.backends.native import convolutions, drawing, picking, placing, poolings
+from lazygraph.backends.native import (
+    convolutions,
+    drawing,
+    picking,
+    placing,
+    poolings,
+    scattering,
+    unpoolings,
+)
 from lazygraph.backends.native.recipe import Special
 from lazygraph.backends.native.steps import Places
 
@@ -19,12 +27,12 @@ PLANNERS: dict[str, Callable[[Call, Places], Special | None]] = {
     "pick2d": poolings.pick,
     "place": placing.place,
     "random_bits": drawing.draw,
-    "scatter_add": picking.scatter_add,
-    "scatter_add_along_axis": picking.scatter_add_along,
-    "spread2d": poolings.spread,
+    "scatter_add": scattering.scatter_add,
+    "scatter_add_along_axis": scattering.scatter_add_along,
+    "spread2d": unpoolings.spread,
     "sum_pool2d": poolings.sum_pool,
     "take_along_axis": picking.take_along,
-    "unpool2d": poolings.put_back,
+    "unpool2d": unpoolings.put_back,
 }
 
 

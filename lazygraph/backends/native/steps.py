@@ -116,6 +116,10 @@ class Places:
             as_dtype(phantom.dtype),
         )
 
+    def operands(self, call: Call) -> tuple[Operand, ...]:
+        """What a call reads, and what it writes."""
+        return tuple(self.operand(entry) for entry in (*call.inputs, call.out))
+
 
 def offset(entry: Entry) -> int:
     """Bytes from the first element of the storage to the first of the entry."""

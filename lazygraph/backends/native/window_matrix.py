@@ -167,9 +167,7 @@ class WindowMatrix:
                 to = f.at(plane, f.times(h, self.strides[1]))
                 self._add_row(f, source, r, to, j)
 
-    def _add_row(
-        self, f: Frame, source: ir.Value, r: ir.Value, to: ir.Value, j: int
-    ) -> None:
+    def _add_row(self, f: Frame, source: ir.Value, r: ir.Value, to: ir.Value, j: int) -> None:
         size, across = self.dtype.itemsize, self.strides[2]
         windows, elements = self.columns.tap(j)
         first = j * self.leading + windows.start
