@@ -6,10 +6,16 @@ from typing import Any
 
 from lazygraph.backends.layout import Call
 from lazygraph.backends.native.barrier import Crew
+from lazygraph.backends.native.chunk_sums import (
+    add_chunks,
+    chunk_length,
+    images_of_chunk,
+    padded,
+)
 from lazygraph.backends.native.contraction import Matrices, Sizes, emit_product
-from lazygraph.backends.native.loops import counted_loop, if_
+from lazygraph.backends.native.loops import counted_loop
 from lazygraph.backends.native.recipe import Frame, Special, bytes_of, seats
-from lazygraph.backends.native.runs import Run, add_run, copy_bytes, zero_bytes
+from lazygraph.backends.native.runs import zero_bytes
 from lazygraph.backends.native.statements import Operand
 from lazygraph.backends.native.steps import Places
 from lazygraph.backends.native.types import INT64, POINTER, ir, memory_type
@@ -17,7 +23,6 @@ from lazygraph.backends.native.window_matrix import WindowMatrix
 from lazygraph.dtypes import FLOATING, DType
 from lazygraph.ops.windows import Pair, windows_over
 
-_CHUNKS = 16  # of images, each of which has a sum of its own; so that bits depend on no thread
 _WIDEST = 64  # places in a row of a window that code is made for one by one
 _FLOP = 1.2e-2  # nanoseconds
 _BYTE = 6e-2
@@ -134,7 +139,7 @@ class ToWeight(Convolution):
     @property
     def partial_bytes(self) -> int:
         """The memory of one chunk's sum."""
-        return -(-self.outputs * self.matrix.terms * self.dtype.itemsize // 64) * 64
+        return padded(self.outputs * self.matrix.terms * self.dtype.itemsize)
 
     def _partial(self, f: Frame, chunk: ir.Value) -> ir.Value:
         behind = f.times(f.number(0), self.matrix.nbytes)
@@ -147,9 +152,8 @@ class ToWeight(Convolution):
             chunk = f.b.add(first, i)
             total = self._partial(f, chunk)
             zero_bytes(f, total, self.partial_bytes)
-            start = f.b.mul(chunk, f.number(2))
-            end = f.least(f.b.add(start, f.number(2)), f.number(1))
-            with counted_loop(f.b, f.b.sub(end, start)) as image:
+            start, images = images_of_chunk(f, chunk, f.number(1), f.number(2))
+            with counted_loop(f.b, images) as image:
                 self._add_image(f, f.b.add(start, image), total)
 
     def _add_image(self, f: Frame, image: ir.Value, total: ir.Value) -> None:
@@ -169,29 +173,9 @@ class ToWeight(Convolution):
             )
 
     def finish(self, f: Frame) -> None:
-        """Emit the sum of the chunks, of which each thread adds its share of columns."""
-        size = self.dtype.itemsize
-        first, stop = f.share(INT64(self.partial_bytes // 64))
-        length = f.b.sub(stop, first)
-        step = 1
-        while step < _CHUNKS:
-            for left in range(0, _CHUNKS - step, 2 * step):
-                with if_(f.b, f.b.icmp_signed("<", INT64(left + step), f.count)):
-                    to, source = (
-                        f.at(self._partial(f, INT64(chunk)), f.times(first, 64))
-                        for chunk in (left, left + step)
-                    )
-                    with counted_loop(f.b, length) as i:
-                        offset = f.times(i, 64)
-                        here, there = (Run(f.at(p, offset), size) for p in (to, source))
-                        add_run(f, here, there, 64 // size, self.dtype)
-            step *= 2
-        offset = f.times(first, 64)
-        end = f.least(f.times(stop, 64), INT64(self.outputs * self.matrix.terms * size))
-        source = f.at(self._partial(f, INT64(0)), offset)
-        copy_bytes(
-            f, f.at(f.pointers[2], offset), source, f.most(f.b.sub(end, offset), INT64(0))
-        )
+        """Emit the sum of the chunks."""
+        nbytes = self.outputs * self.matrix.terms * self.dtype.itemsize
+        add_chunks(f, lambda chunk: self._partial(f, chunk), self.dtype, nbytes, f.pointers[2])
 
 
 def forward(call: Call, places: Places) -> Special | None:
@@ -221,7 +205,7 @@ def to_weight(call: Call, places: Places) -> Special | None:
     if shape is None:
         return None
     recipe = ToWeight(*shape)
-    length = -(-len_of(x) // _CHUNKS)
+    length = chunk_length(len_of(x))
     chunks = -(-len_of(x) // length)
     numbers = (len_of(x), length)
     more = chunks * recipe.partial_bytes

@@ -1,6 +1,5 @@
 """Kernels: statements over one iteration space, made into one function of machine code."""
 
-import itertools
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -46,14 +45,9 @@ class Kernel:
         return self.plan.space.count
 
     @cached_property
-    def places(self) -> tuple[tuple[int, int], ...]:
-        """The place and the offset in bytes of each operand that the code knows by number."""
-        return tuple((access.place, access.offset) for access in self.plan.accesses)
-
-    @property
     def arguments(self) -> tuple[int, ...]:
-        """The numbers that the code reads."""
-        return tuple(itertools.chain.from_iterable(self.places))
+        """The place and the offset in bytes of each operand that the code knows by number."""
+        return tuple(n for x in self.plan.accesses for n in (x.place, x.offset))
 
     @cached_property
     def record(self) -> Record:

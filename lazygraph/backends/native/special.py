@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from lazygraph.backends.layout import Call
 from lazygraph.backends.native import (
+    chunk_sums,
     convolutions,
     drawing,
     picking,
@@ -30,6 +31,7 @@ PLANNERS: dict[str, Callable[[Call, Places], Special | None]] = {
     "scatter_add": scattering.scatter_add,
     "scatter_add_along_axis": scattering.scatter_add_along,
     "spread2d": unpoolings.spread,
+    "sum": chunk_sums.channel_sum,
     "sum_pool2d": poolings.sum_pool,
     "take_along_axis": picking.take_along,
     "unpool2d": unpoolings.put_back,
