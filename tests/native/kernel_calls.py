@@ -67,8 +67,8 @@ class Call:
     ) -> None:
         self.code, self.memory = code_of(kernel), memory
         table = [x.__array_interface__["data"][0] for x in memory]
-        places = [number for pair in kernel.places for number in pair]
-        self.table, self.places = np.array(table, np.int64), np.array(places, np.int64)
+        self.table = np.array(table, np.int64)
+        self.places = np.array(kernel.arguments, np.int64)
         self.scratch = np.full(kernel.scratch_bytes(max(THREADS)) + 64, _FILL, np.uint8)
         pointers = [x.ctypes.data for x in (self.table, self.places, self.scratch)]
         self.arguments = (*pointers, kernel.count if count is None else count)

@@ -39,7 +39,7 @@ def test_places_are_no_part_of_the_code(rng: Generator) -> None:
         tape.call("exp", replace(operand, shape=(4, 4)))
     first, second = (kernels.plan([statement]) for statement in tape.statements)
     assert first.key == second.key
-    assert first.places != second.places
+    assert first.arguments != second.arguments
 
 
 def test_no_rows_give_what_no_elements_come_to() -> None:

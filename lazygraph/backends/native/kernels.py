@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lazygraph.backends.native.functions import Function
+from lazygraph.backends.native.growth import Growth
 from lazygraph.backends.native.partials import Record, shared_bytes
 from lazygraph.backends.native.reductions import REDUCTIONS
 from lazygraph.backends.native.spaces import Access, extent_of
@@ -13,10 +14,11 @@ from lazygraph.backends.native.staging import Plan, arrange
 from lazygraph.backends.native.statements import Statement
 from lazygraph.backends.native.tactics import are_on_stack, buffer_bytes
 from lazygraph.backends.native.types import ir
+from lazygraph.dtypes import DType
 from lazygraph.errors import BackendError
-from lazygraph.graph.op import Kind
+from lazygraph.graph.op import Kind, Op
 
-__all__ = ["Kernel", "accepts", "build", "joins", "plan", "refusal"]
+__all__ = ["Kernel", "accepts", "build", "grow", "joins", "knows", "plan", "refusal"]
 
 _VECTOR = 64
 _GRAIN = 1024  # elements of a flat space that are not dealt out singly
@@ -107,10 +109,24 @@ def joins(statements: Sequence[Statement], statement: Statement) -> bool:
 def refusal(statements: Sequence[Statement]) -> str | None:
     """Why there is no kernel of the statements; None if there is one."""
     try:
-        plan(statements)
+        grow(statements)
     except BackendError as error:
         return str(error)
     return None
+
+
+def grow(statements: Sequence[Statement]) -> Growth:
+    """Begin a kernel that further statements may join.
+
+    Args:
+        statements: in an order in which each comes after what it reads.
+
+    Raises:
+        BackendError: there is no kernel of these.
+    """
+    for statement in statements:
+        _check(statement)
+    return Growth(statements)
 
 
 def plan(statements: Sequence[Statement]) -> Kernel:
@@ -130,18 +146,20 @@ def plan(statements: Sequence[Statement]) -> Kernel:
     return Kernel(arrange(statements), len(statements))
 
 
-def _check(statement: Statement) -> None:
-    op = statement.op
+def knows(op: Op, dtypes: Sequence[DType]) -> bool:
+    """Whether kernels can compute an op, for operands of these dtypes."""
     if op.kind is Kind.REDUCTION:
         reduction = REDUCTIONS.get(op.name)
-        known = reduction is not None and reduction.takes(statement.inputs[0].dtype)
-    else:
-        known = op.kind is Kind.POINTWISE and op.emit is not None
-    if not known:
-        dtypes = ", ".join(operand.dtype.name for operand in statement.inputs)
+        return reduction is not None and reduction.takes(dtypes[0])
+    return op.kind is Kind.POINTWISE and op.emit is not None
+
+
+def _check(statement: Statement) -> None:
+    op, dtypes = statement.op, [operand.dtype for operand in statement.inputs]
+    if not knows(op, dtypes):
         raise BackendError(
             "an op of a kernel must be pointwise or a known reduction; "
-            f"got {op.name} of {dtypes}"
+            f"got {op.name} of {', '.join(dtype.name for dtype in dtypes)}"
         )
     if not statement.size:
         raise BackendError("a statement of a kernel must have elements; got none")

@@ -1,9 +1,10 @@
 """Which calls are done together: each joins the kernel that makes its operands, if it may."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from lazygraph.backends.layout import Call, Storage
-from lazygraph.backends.native.kernels import accepts, joins
+from lazygraph.backends.native.growth import Growth
+from lazygraph.backends.native.kernels import grow, knows
 from lazygraph.backends.native.special import special
 from lazygraph.backends.native.statements import Statement
 from lazygraph.backends.native.steps import (
@@ -16,6 +17,8 @@ from lazygraph.backends.native.steps import (
     is_product,
     statement,
 )
+from lazygraph.dtypes import as_dtype
+from lazygraph.errors import BackendError
 
 _LOOK_BACK = 12  # steps among which a call looks for one that reads what it reads
 _MOST_STATEMENTS = 48  # of a kernel: what is live at once must fit into registers
@@ -36,7 +39,7 @@ class Partition:
         self._number: dict[Step, int] = {}
         self._maker: dict[Storage, Step] = {}
         self._readers: dict[Storage, set[Step]] = {}
-        self._statements: dict[Step, list[Statement]] = {}
+        self._growing: dict[Step, Growth] = {}
         for call in calls:
             self._add(call)
 
@@ -53,18 +56,27 @@ class Partition:
         if work is not None:
             self._begin(SpecialStep(work=work), call)
             return
-        as_statement = statement(call, self._places, stored=True)
-        if not accepts(as_statement):
+        alone = self._kernel_of(call)
+        if alone is None:
             self._begin(NumpyStep(), call)
             return
+        (as_statement,) = alone.statements
         step = self._with_makers(call, as_statement) or self._with_sharer(call, as_statement)
-        if step is None:
-            step = KernelStep()
-            self._statements[step] = []
-            self._begin(step, call)
-        else:
+        if step is not None:
             self._append(step, call)
-        self._statements[step].append(as_statement)
+        else:
+            step = KernelStep()
+            self._begin(step, call)
+            self._growing[step] = alone
+
+    def _kernel_of(self, call: Call) -> Growth | None:
+        """A kernel of this call alone, if there is one."""
+        if not knows(call.op, [as_dtype(entry.phantom.dtype) for entry in call.inputs]):
+            return None
+        try:
+            return grow([statement(call, self._places, stored=True)])
+        except BackendError:
+            return None
 
     def _begin(self, step: Step, call: Call) -> None:
         self._number[step] = len(self._all)
@@ -84,29 +96,47 @@ class Partition:
 
     def _with_makers(self, call: Call, as_statement: Statement) -> Step | None:
         makers = self._makers(call)
-        if not makers or makers[0] not in self._statements:
+        if not makers or not self._may_join(makers[0], as_statement):
             return None
         target, *others = makers
         movable = [maker for maker in others if self._can_wait_for(maker, target, as_statement)]
-        for chosen in [movable, []] if movable else [[]]:
-            before = [x for maker in reversed(chosen) for x in self._statements[maker]]
-            if self._fits([*before, *self._statements[target]], as_statement):
-                for maker in chosen:
-                    self._put_off(maker, target)
-                return target
-        return None
+        if movable and self._merged(movable, target, as_statement):
+            return target
+        return target if self._growing[target].join(as_statement) else None
+
+    def _may_join(self, step: Step, as_statement: Statement) -> bool:
+        growing = self._growing.get(step)
+        if growing is None or len(growing.statements) >= _MOST_STATEMENTS:
+            return False
+        # A number for all is made before, or after, what differs from element to element.
+        return (as_statement.size == 1) == (growing.most == 1)
 
     def _can_wait_for(self, maker: Step, target: Step, as_statement: Statement) -> bool:
-        if maker not in self._statements or self._size(maker) != as_statement.size:
+        growing = self._growing.get(maker)
+        if growing is None or growing.most != as_statement.size:
             return False
         readers = {
             reader for call in maker.calls for reader in self._readers.get(call.out.storage, ())
         }
         return readers <= {maker, target}
 
+    def _merged(self, makers: list[Step], target: Step, as_statement: Statement) -> bool:
+        """Whether the makers, the target and the statement have become one kernel."""
+        kernels = [self._growing[step] for step in (*reversed(makers), target)]
+        together = [x for growing in kernels for x in growing.statements]
+        if len(together) >= _MOST_STATEMENTS:
+            return False
+        try:
+            self._growing[target] = grow([*together, as_statement])
+        except BackendError:
+            return False
+        for maker in makers:
+            self._put_off(maker, target)
+        return True
+
     def _put_off(self, maker: Step, target: Step) -> None:
         target.calls[:0] = maker.calls
-        self._statements[target][:0] = self._statements.pop(maker)
+        del self._growing[maker]
         self._all[self._number.pop(maker)] = None
         for call in maker.calls:
             self._maker[call.out.storage] = target
@@ -120,29 +150,15 @@ class Partition:
         """A kernel, behind all that makes its operands, that reads or makes one of them."""
         makers = self._makers(call)
         ready = self._number[makers[0]] if makers else 0
-        wanted = {x.place for x in as_statement.inputs if _size(x.shape) == as_statement.size}
+        wanted = {
+            self._places.place(entry.storage)
+            for entry in call.inputs
+            if entry.phantom.size == as_statement.size
+        }
         for step in reversed(self._all[max(ready, len(self._all) - _LOOK_BACK) :]):
-            if step is None or step not in self._statements:
+            if step is None or not self._may_join(step, as_statement):
                 continue
-            statements = self._statements[step]
-            known = {operand.place for x in statements for operand in x.operands}
-            if wanted & known and self._fits(statements, as_statement):
+            growing = self._growing[step]
+            if wanted & growing.places and growing.join(as_statement):
                 return step
         return None
-
-    def _fits(self, statements: Sequence[Statement], as_statement: Statement) -> bool:
-        if len(statements) >= _MOST_STATEMENTS:
-            return False
-        if (as_statement.size == 1) != all(x.size == 1 for x in statements):
-            return False  # a number for all is made before, or after
-        return joins(statements, as_statement)
-
-    def _size(self, step: Step) -> int:
-        return max(x.size for x in self._statements[step])
-
-
-def _size(shape: Iterable[int]) -> int:
-    size = 1
-    for n in shape:
-        size *= n
-    return size

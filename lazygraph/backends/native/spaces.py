@@ -82,36 +82,79 @@ def extent_of(statement: Statement) -> tuple[Extent, int]:
     return extent, math.prod(n for n, reduced in axes if reduced == flags[-1])
 
 
-def share(statements: Sequence[Statement]) -> tuple[Space, list[list[Access]]]:
-    """The space of the statements, and for each the accesses of its inputs and its `out`.
+class Frame:
+    """The space of statements, and what says how an operand moves along its axes.
+
+    Attributes:
+        total: the number of elements that are iterated over.
+        space: the rows and columns.
+        accesses: for each statement those of its inputs and its `out`.
 
     Raises:
-        BackendError: they have none in common.
+        BackendError: the statements have no space in common.
     """
-    total = max(statement.size for statement in statements)
-    columns = _columns(statements, total)
-    lengths = _lengths(statements, total, columns)
-    strides = [
-        [_strides(operand, statement, lengths, total) for operand in statement.operands]
-        for statement in statements
-    ]
-    if not columns and not any(statement.is_reduction for statement in statements):
-        order = _memory_order(strides[-1][-1])
-        lengths = [lengths[i] for i in order]
-        strides = [[tuple(way[i] for i in order) for way in ways] for ways in strides]
-    axes = list(_merged(lengths, list({way for ways in strides for way in ways}), columns))
-    space = _space(statements, lengths, axes, columns)
-    split = _split(space, columns)
-    accesses = [
-        [
-            _access(operand, way, axes, split, total)
-            for operand, way in zip(statement.operands, ways, strict=True)
+
+    def __init__(self, statements: Sequence[Statement]) -> None:
+        self.total = total = max(statement.size for statement in statements)
+        self._columns = columns = _columns(statements, total)
+        self._products = {columns or 1}.union(*(_products(x, total) for x in statements))
+        self._lengths = lengths = _lengths(self._products)
+        moves = [self._moves(statement) for statement in statements]
+        self._is_free = not columns and not any(x.is_reduction for x in statements)
+        self._order = self._order_after(moves[-1])
+        if self._order is not None:
+            lengths = [lengths[i] for i in self._order]
+            moves = [self._ordered(ways) for ways in moves]
+        self._ways = {way for ways in moves for way in ways}
+        self._axes = list(_merged(lengths, list(self._ways), columns))
+        edges = {i + 1 for i in self._axes}
+        # Axes that are one with the axis before them, and how long they are.
+        self._joints = [(i, lengths[i]) for i in range(1, len(lengths)) if i not in edges]
+        space = _space(statements, lengths, self._axes, columns)
+        self._split = split = _split(space, columns)
+        self.space = Space((*space.lengths, space.columns // split), split) if split else space
+        each = zip(statements, moves, strict=True)
+        self.accesses = [self._accesses(statement, ways) for statement, ways in each]
+
+    def followed_by(self, statement: Statement) -> list[Access] | None:
+        """The accesses of one more statement, if the frame of all is surely this one."""
+        extent, columns = extent_of(statement)
+        if statement.size != self.total or columns not in (0, self._columns):
+            return None
+        if extent is Extent.ALL or (self._is_free and statement.is_reduction):
+            return None
+        if not _products(statement, self.total) <= self._products:
+            return None
+        moves = self._moves(statement)
+        if self._order_after(moves) != self._order:
+            return None
+        moves = self._ordered(moves)
+        fresh = set(moves) - self._ways
+        if any(_parts(way, i, n) for way in fresh for i, n in self._joints):
+            return None
+        self._ways |= fresh
+        return self._accesses(statement, moves)
+
+    def _moves(self, statement: Statement) -> list[Shape]:
+        """The strides of each operand."""
+        return [
+            _strides(operand, statement, self._lengths, self.total)
+            for operand in statement.operands
         ]
-        for statement, ways in zip(statements, strides, strict=True)
-    ]
-    if split:
-        space = Space((*space.lengths, space.columns // split), split)
-    return space, accesses
+
+    def _order_after(self, moves: Sequence[Shape]) -> list[int] | None:
+        """The order of axes, if it is up to the last statement to choose one."""
+        return _memory_order(moves[-1]) if self._is_free else None
+
+    def _ordered(self, moves: list[Shape]) -> list[Shape]:
+        order = self._order
+        return moves if order is None else [tuple([way[i] for i in order]) for way in moves]
+
+    def _accesses(self, statement: Statement, moves: Sequence[Shape]) -> list[Access]:
+        return [
+            _access(operand, way, self._axes, self._split, self.total)
+            for operand, way in zip(statement.operands, moves, strict=True)
+        ]
 
 
 def _columns(statements: Sequence[Statement], total: int) -> int:
@@ -136,17 +179,21 @@ def _columns(statements: Sequence[Statement], total: int) -> int:
     return asked.pop() if asked else 0
 
 
-def _lengths(statements: Iterable[Statement], total: int, columns: int) -> list[int]:
+def _products(statement: Statement, total: int) -> set[int]:
+    """The number of elements behind each axis, and with it."""
+    product = total // statement.size
+    products = {total}
+    for n in reversed(statement.shape):
+        product *= n
+        products.add(product)
+    return products
+
+
+def _lengths(products: Iterable[int]) -> list[int]:
     """Axes so fine that each statement's own are products of neighbours."""
-    products = {total, columns or 1}
-    for statement in statements:
-        product = total // statement.size
-        for n in reversed(statement.shape):
-            product *= n
-            products.add(product)
     lengths: list[int] = []
     before = 1
-    for product in sorted(products - {1}):
+    for product in sorted({*products} - {1}):
         if product % before:
             raise BackendError("statements of a kernel must have axes that fit each other")
         lengths.insert(0, product // before)
@@ -189,12 +236,16 @@ def _merged(lengths: Sequence[int], ways: Sequence[Shape], columns: int) -> Iter
     edges = []
     for i in range(len(lengths) - 1, 0, -1):
         inner *= lengths[i]
-        one = all(way[i - 1] == way[i] * lengths[i] for way in ways)
-        if inner == columns or not one:
+        if inner == columns or any(_parts(way, i, lengths[i]) for way in ways):
             edges.append(i - 1)
     yield from reversed(edges)
     if lengths:
         yield len(lengths) - 1
+
+
+def _parts(way: Shape, i: int, n: int) -> bool:
+    """Whether an operand moves otherwise along axis `i`, of length `n`, than before it."""
+    return way[i - 1] != way[i] * n
 
 
 def _space(

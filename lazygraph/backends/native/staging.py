@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from lazygraph.backends.native.reductions import accumulator_dtype
-from lazygraph.backends.native.spaces import Access, Extent, Space, extent_of, share
+from lazygraph.backends.native.spaces import Access, Extent, Frame, Space, extent_of
 from lazygraph.backends.native.statements import Operand, Statement
 from lazygraph.backends.native.weights import weight
 from lazygraph.dtypes import DType
@@ -126,34 +126,45 @@ def arrange(statements: Sequence[Statement]) -> Plan:
     Raises:
         BackendError: they do not go together.
     """
-    space, accesses = share(statements)
-    values = _Numbering(statements, accesses, space).values
+    frame = Frame(statements)
+    numbering = Numbering()
+    for statement, accesses in zip(statements, frame.accesses, strict=True):
+        numbering.add(statement, accesses, frame.total)
+    values = numbering.values
     uses = _uses(values)
     overwritten = _overwritten(values)
     stages = _stages(values, uses, overwritten)
     again = _cheap(values, stages, uses, overwritten)
     kept = _kept(values, stages, uses, overwritten, again)
-    return Plan(space, tuple(values), tuple(stages), frozenset(kept), frozenset(again))
+    return Plan(frame.space, tuple(values), tuple(stages), frozenset(kept), frozenset(again))
 
 
-class _Numbering:
-    """Gives each value of the statements a number, and finds the value of each operand."""
+class Numbering:
+    """Gives each value of statements a number, and finds the value of each operand."""
 
-    def __init__(
-        self,
-        statements: Sequence[Statement],
-        accesses: Sequence[Sequence[Access]],
-        space: Space,
-    ) -> None:
+    def __init__(self) -> None:
         self.values: list[Value] = []
         self.made: list[tuple[Operand, Access, int]] = []
         self.loaded: dict[Access, int] = {}
         self.leaves: list[tuple[Operand, Access]] = []
-        total = max(statement.size for statement in statements)
-        for statement, (*inputs, out) in zip(statements, accesses, strict=True):
+
+    def add(self, statement: Statement, accesses: Sequence[Access], total: int) -> None:
+        """Number a statement's values, behind those of the statements before it.
+
+        Raises:
+            BackendError: it reads or overwrites what it must not; nothing has changed.
+        """
+        *inputs, out = accesses
+        values, leaves = len(self.values), len(self.leaves)
+        try:
             read = zip(statement.inputs, inputs, strict=True)
             numbers = tuple(self._value_of(operand, access) for operand, access in read)
             self._write(statement, numbers, out, statement.size == total)
+        except BackendError:
+            for _, access in self.leaves[leaves:]:
+                del self.loaded[access]
+            del self.values[values:], self.leaves[leaves:]
+            raise
 
     def _value_of(self, operand: Operand, access: Access) -> int:
         for writer, written, number in reversed(self.made):
