@@ -46,7 +46,7 @@ def set_backend(name: str) -> None:
     """Choose how plans are run, from now on or to the end of the innermost `using`.
 
     Args:
-        name: "numpy".
+        name: "numpy" or, with the extra of that name, "native".
 
     Raises:
         BackendError: there is no such backend, or it cannot run here.

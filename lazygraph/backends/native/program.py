@@ -122,12 +122,13 @@ class NativeProgram:
         self, bound: _Bound, arrays: dict[Entry, Value], locate: Callable[[int], str]
     ) -> None:
         walk = library().addresses["walk"]
+        count = min(num_threads(), self._script.threads)  # cores may have come since
         for part, given in zip(bound.parts, self._script.parts, strict=True):
             if isinstance(part, Call):
                 self._call(part, arrays, locate)
             else:
                 assert isinstance(given, Segment)
-                threads.run(walk, part, num_threads() if given.is_shared else 1)
+                threads.run(walk, part, count if given.is_shared else 1)
                 if bound.numbers[-FAULT_SIZE]:
                     self._refuse(bound.numbers[-FAULT_SIZE:], locate)
 

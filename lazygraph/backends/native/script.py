@@ -60,10 +60,12 @@ class Script:
     Attributes:
         parts: in order.
         libraries: the code of the kernels, which must live as long as the program.
+        threads: how many there is scratch memory for.
     """
 
     parts: list[Segment | Call]
     libraries: list[Library]
+    threads: int
 
     @property
     def numpy_calls(self) -> list[Call]:
@@ -85,7 +87,7 @@ def write(
             parts.append(_segment(list(run), places, planned, codes, scratch))
         else:
             parts += [call for step in run for call in step.calls]
-    return Script(parts, list(codes.values()))
+    return Script(parts, list(codes.values()), num_threads())
 
 
 def _compiled(planned: Mapping[Step, Work]) -> dict[Step, Library]:

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from lazygraph.backends.native.keeping import cheap, kept_values
 from lazygraph.backends.native.reductions import accumulator_dtype
 from lazygraph.backends.native.spaces import Access, Extent, Frame, Space, extent_of
 from lazygraph.backends.native.statements import Operand, Statement
@@ -10,8 +11,6 @@ from lazygraph.backends.native.weights import weight
 from lazygraph.dtypes import DType
 from lazygraph.errors import BackendError
 from lazygraph.graph.op import Op
-
-_CHEAP = 6  # instructions: less than what it costs to keep a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +133,8 @@ def arrange(statements: Sequence[Statement]) -> Plan:
     uses = _uses(values)
     overwritten = _overwritten(values)
     stages = _stages(values, uses, overwritten)
-    again = _cheap(values, stages, uses, overwritten)
-    kept = _kept(values, stages, uses, overwritten, again)
+    again = cheap(values, stages, uses, overwritten)
+    kept = kept_values(values, stages, uses, overwritten, again)
     return Plan(frame.space, tuple(values), tuple(stages), frozenset(kept), frozenset(again))
 
 
@@ -262,44 +261,3 @@ def _overwritten(values: Sequence[Value]) -> set[int]:
     """Loaded values whose memory gets another one."""
     written = {value.access for value in values if value.op is not None}
     return {i for i, v in enumerate(values) if v.op is None and v.access in written}
-
-
-def _later(i: int, stages: Sequence[int], uses: Sequence[Sequence[int]]) -> bool:
-    return any(stages[use] > stages[i] for use in uses[i])
-
-
-def _cheap(
-    values: Sequence[Value],
-    stages: Sequence[int],
-    uses: Sequence[Sequence[int]],
-    overwritten: set[int],
-) -> set[int]:
-    """Values that a later pass had better compute again from what lies in memory."""
-    found: set[int] = set()
-    for i, value in enumerate(values):
-        if value.op is None or not value.is_full or value.weight > _CHEAP:
-            continue
-        if not _later(i, stages, uses):
-            continue
-        sources = [x for x in value.inputs if values[x].is_full]
-        at_hand = all(values[x].op is None and x not in overwritten for x in sources)
-        if at_hand and len(sources) <= 1:
-            found.add(i)
-    return found
-
-
-def _kept(
-    values: Sequence[Value],
-    stages: Sequence[int],
-    uses: Sequence[Sequence[int]],
-    overwritten: set[int],
-    again: set[int],
-) -> set[int]:
-    """Values that a later pass reads and that are neither stored nor computed again."""
-    kept: set[int] = set()
-    for i, value in enumerate(values):
-        if not value.is_full or i in again or not _later(i, stages, uses):
-            continue
-        if i in overwritten or (value.op is not None and value.access is None):
-            kept.add(i)
-    return kept
