@@ -19,13 +19,19 @@ class Step:
         name: the op, or "copy" where an operand had to be made contiguous.
         spec: what it computes.
         origin: the canonical position of the recorded node that it stems from, or -1.
-        where: "arena", "result", "in place" or "view".
+        where: what it is written to: "arena" or "result"; memory that it read, "in place"; memory
+            of a "block" of rows; or no memory at all, a "register".
     """
 
     name: str
     spec: Spec
     origin: int
     where: str
+
+    def note(self, locate: Callable[[int], str]) -> str:
+        """What an error in this step is told: `locate` gives the text for a recorded node."""
+        where = locate(self.origin) if self.origin >= 0 else "a node of the derivative"
+        return f"  in {self.name} {self.spec}, recorded at {where}"
 
 
 class Program(Protocol):

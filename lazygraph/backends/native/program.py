@@ -59,7 +59,7 @@ class NativeProgram:
         self._constants = {i: np.asarray(x) for i, x in lowered.constants.items()}
         by_index = {entry.index: entry for entry in lowered.table}
         self._roots = [by_index[index] for index in lowered.results]
-        self._numbers = {call: i for i, call in enumerate(lowered.calls)}
+        self._calls = lowered.calls
         owned = [e for e in lowered.table if e.storage.home is Home.RESULT and e.is_whole]
         self._results: dict[Spec, list[Entry]] = {}
         for entry in owned:
@@ -138,19 +138,19 @@ class NativeProgram:
         try:
             self._functions[call](*[arrays[entry] for entry in (*call.inputs, call.out)])
         except Exception as error:
-            error.add_note(_note(call, locate))
+            error.add_note(call.step.note(locate))
             raise
 
     def _refuse(self, fault: Value, locate: Callable[[int], str]) -> None:
         """Raise the error of an index that machine code found outside."""
         place, index = fault.tolist()
         fault.fill(0)
-        outs = {self._places.of.get(call.out.storage): call for call in self._numbers}
+        outs = {self._places.of.get(call.out.storage): call for call in self._calls}
         call = outs[place]
         try:
             refuse(call, index)
         except Exception as error:
-            error.add_note(_note(call, locate))
+            error.add_note(call.step.note(locate))
             raise
 
     # What is done once for each block of memory.
@@ -199,12 +199,6 @@ class NativeProgram:
                     storage.place.offset,
                 )
         return arrays
-
-
-def _note(call: Call, locate: Callable[[int], str]) -> str:
-    step = call.step
-    where = locate(step.origin) if step.origin >= 0 else "a node of the derivative"
-    return f"  in {step.name} {step.spec}, recorded at {where}"
 
 
 def _size(segment: Segment) -> int:

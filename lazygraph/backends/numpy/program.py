@@ -152,6 +152,5 @@ class NumpyProgram:
             function, operands, _ = self._bound[done - 1]
             inside = operands(table)[0].failed if function is BoundRows.run else 0
             step = self.steps[self._call_numbers[done - 1] + inside]
-            where = locate(step.origin) if step.origin >= 0 else "a node of the derivative"
-            error.add_note(f"  in {step.name} {step.spec}, recorded at {where}")
+            error.add_note(step.note(locate))
             raise
