@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import lazygraph as lg
+from lazygraph.backends import pool
 from lazygraph.backends.numpy import crew as crews
-from lazygraph.backends.numpy import pool, rows
+from lazygraph.backends.numpy import rows
 from lazygraph.backends.numpy.crew import Crew
 from tests.lazygraph.exactness import bits
 

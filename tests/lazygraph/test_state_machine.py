@@ -9,7 +9,8 @@ import pytest
 
 import lazygraph as lg
 from lazygraph import plan
-from lazygraph.backends.numpy import compiler, pool
+from lazygraph.backends import pool
+from lazygraph.backends.numpy import compiler
 from lazygraph.extend import OPS, Kind, Known
 from lazygraph.ops import layout, transcendental
 from tests.lazygraph.machine import Machine, MismatchError, fails, replay, script, shrunk

@@ -21,7 +21,7 @@ from lazygraph.backends.native.driver import (
 from lazygraph.backends.native.picking import refuse
 from lazygraph.backends.native.script import Script, Segment
 from lazygraph.backends.native.steps import Places
-from lazygraph.backends.numpy.pool import Block, arenas, results
+from lazygraph.backends.pool import Block, arenas, results
 from lazygraph.graph.node import Value
 from lazygraph.graph.spec import Spec
 from lazygraph.settings import num_threads

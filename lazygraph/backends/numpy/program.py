@@ -8,8 +8,8 @@ import numpy as np
 
 from lazygraph.backends.layout import Call, Entry, Home
 from lazygraph.backends.numpy.blocks import BoundRows, Pick, picker
-from lazygraph.backends.numpy.pool import Block, arenas, results
 from lazygraph.backends.numpy.rows import RowGroup
+from lazygraph.backends.pool import Block, arenas, results
 from lazygraph.graph.node import Value
 from lazygraph.graph.spec import Spec
 from lazygraph.passes.memory import aligned
