@@ -19,8 +19,8 @@ class Step:
         name: the op, or "copy" where an operand had to be made contiguous.
         spec: what it computes.
         origin: the canonical position of the recorded node that it stems from, or -1.
-        where: what it is written to: "arena" or "result"; what it read, "in place"; the memory of
-            one "block" of rows; or none, a "register".
+        where: what it is written to: "arena" or "result"; what it read, "in place"; the memory
+            of one "block" of rows; or none, a "register".
     """
 
     name: str

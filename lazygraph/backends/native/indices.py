@@ -1,6 +1,7 @@
 """Indices in machine code: counted from the front, and never outside without being told."""
 
 import math
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from lazygraph.backends.native.loops import counted_loop, if_
@@ -73,24 +74,12 @@ def tell_all(
         length: of the axis that they point into.
         place: of the result in the table.
     """
-    with if_(f.b, f.b.icmp_signed("==", f.thread, INT64(0))):
-        _tell(f, indices, base, axes, length, place)
-
-
-def _tell(
-    f: Frame,
-    indices: Indices,
-    base: ir.Value,
-    axes: tuple[tuple[ir.Value, int], ...],
-    length: ir.Value,
-    place: ir.Value,
-) -> None:
-    if not axes:
+    with ExitStack() as loops:
+        loops.enter_context(if_(f.b, f.b.icmp_signed("==", f.thread, INT64(0))))
+        for count, stride in axes:
+            i = loops.enter_context(counted_loop(f.b, count))
+            base = f.at(base, f.times(i, stride))
         indices.tell(f, base, length, place)
-        return
-    (count, stride), *rest = axes
-    with counted_loop(f.b, count) as i:
-        _tell(f, indices, f.at(base, f.times(i, stride)), tuple(rest), length, place)
 
 
 def have_elements(operands: tuple[Operand, ...]) -> bool:

@@ -1,5 +1,7 @@
 """The windows of an image as columns of a matrix, a strip of them at a time."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from lazygraph.backends.native.loops import counted_loop
@@ -83,16 +85,9 @@ class WindowMatrix:
         """Emit the matrix of some rows of windows; returns where it lies."""
         if self.is_image:
             return f.at(image, f.times(first, self.strides[1]))
-        size = self.dtype.itemsize
-        with counted_loop(f.b, INT64(self.channels)) as channel:
-            plane = f.at(image, f.times(channel, self.strides[0]))
-            with counted_loop(f.b, INT64(self.rows.size)) as i:
-                row = f.b.add(f.times(channel, self.rows.size), i)
-                target = f.at(to, f.times(row, self.columns.size * self.leading * size))
-                start = f.b.add(f.times(first, self.rows.stride), i)
-                start = f.b.sub(start, INT64(self.rows.padding))
-                for j in range(self.columns.size):
-                    self._fill_rows(f, plane, start, count, target, j)
+        with self._taps(f, image, first, to) as (plane, start, target):
+            for j in range(self.columns.size):
+                self._fill_rows(f, plane, start, count, target, j)
         return to
 
     def _fill_rows(
@@ -139,16 +134,29 @@ class WindowMatrix:
         self, f: Frame, matrix: ir.Value, first: ir.Value, count: ir.Value, image: ir.Value
     ) -> None:
         """Emit that each element of the matrix is added to the image where it was taken."""
-        size = self.dtype.itemsize
-        with counted_loop(f.b, INT64(self.channels)) as channel:
+        with self._taps(f, image, first, matrix) as (plane, start, source):
+            for j in range(self.columns.size):
+                self._add_rows(f, (plane, source), start, count, j)
+
+    @contextmanager
+    def _taps(
+        self, f: Frame, image: ir.Value, first: ir.Value, matrix: ir.Value
+    ) -> Iterator[tuple[ir.Value, ir.Value, ir.Value]]:
+        """Emit loops over channels and rows of a window.
+
+        Yields the channel's plane, the row of it where the first window's row lies, and where
+        the matrix has what is taken from there.
+        """
+        nbytes = self.columns.size * self.leading * self.dtype.itemsize
+        with (
+            counted_loop(f.b, INT64(self.channels)) as channel,
+            counted_loop(f.b, INT64(self.rows.size)) as i,
+        ):
+            row = f.b.add(f.times(channel, self.rows.size), i)
+            start = f.b.add(f.times(first, self.rows.stride), i)
+            start = f.b.sub(start, INT64(self.rows.padding))
             plane = f.at(image, f.times(channel, self.strides[0]))
-            with counted_loop(f.b, INT64(self.rows.size)) as i:
-                row = f.b.add(f.times(channel, self.rows.size), i)
-                source = f.at(matrix, f.times(row, self.columns.size * self.leading * size))
-                start = f.b.add(f.times(first, self.rows.stride), i)
-                start = f.b.sub(start, INT64(self.rows.padding))
-                for j in range(self.columns.size):
-                    self._add_rows(f, (plane, source), start, count, j)
+            yield plane, start, f.at(matrix, f.times(row, nbytes))
 
     def _add_rows(
         self,
