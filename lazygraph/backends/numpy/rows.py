@@ -20,7 +20,7 @@ from lazygraph.passes.memory import Interval, aligned, place
 from lazygraph.settings import num_threads
 
 BLOCK_BYTES = 1 << 18  # of one array: several of them fit into a second-level cache
-_TINY_BYTES = 1 << 15
+_TINY_BYTES = 1 << 15  # of an array that is left out of blocks, unless it is made in one
 _MOST_DEFERRED_BYTES = 1 << 16
 # From this size of an array on, threads share the rows: of shorter calls Python's lock, which
 # passes from thread to thread at every call, takes more than the second thread gives.
