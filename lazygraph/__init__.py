@@ -13,7 +13,7 @@ from lazygraph.autodiff import (
     gradcheck,
 )
 from lazygraph.autodiff import backward as _backward
-from lazygraph.backends.native.cache import clear_cache
+from lazygraph.backends.native.backend import clear_cache
 from lazygraph.counters import Stats, stats
 from lazygraph.dtypes import (
     DType,

@@ -113,6 +113,13 @@ def test_nothing_of_llvm_is_imported_with_the_packages() -> None:
     assert subprocess.check_output(command, cwd=ROOT, text=True).strip() == "False"
 
 
+def test_of_the_native_backend_only_its_name_is_imported_with_the_packages() -> None:
+    program = "import sys, lazygraph; print(*sorted(m for m in sys.modules if '.native.' in m))"
+    loaded = subprocess.check_output([sys.executable, "-c", program], cwd=ROOT, text=True)
+    names = {name.rpartition(".")[2] for name in loaded.split()}
+    assert names == {"backend", "extra"}
+
+
 def test_a_module_says_in_one_sentence_what_it_is() -> None:
     assert_none(each(architecture.find_bad_docstring, EVERYTHING))
 

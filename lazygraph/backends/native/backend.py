@@ -40,6 +40,19 @@ class NativeBackend:
         return self._compiler().compile(roots, slots, origin)
 
 
+def clear_cache() -> None:
+    """Delete the machine code on disk. What is loaded stays; nothing else is touched.
+
+    Example:
+        >>> from lazygraph import using
+        >>> with using(cache_folder="/nowhere/at/all"):
+        ...     clear_cache()  # there is none
+    """
+    from lazygraph.backends.native import cache  # what it needs takes long to import
+
+    cache.clear()
+
+
 def _is_exact(node: Node) -> bool:
     """Whether every backend gives it the same bits: it rounds nothing."""
     specs = (node.spec, *(x.spec for x in node.inputs))

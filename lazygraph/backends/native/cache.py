@@ -43,14 +43,8 @@ def folder() -> Path | None:
     return Path(base, "lazygraph", "native") if os.path.isabs(base) else None
 
 
-def clear_cache() -> None:
-    """Delete the machine code on disk. What is loaded stays; nothing else is touched.
-
-    Example:
-        >>> from lazygraph import using
-        >>> with using(cache_folder="/nowhere/at/all"):
-        ...     clear_cache()  # there is none
-    """
+def clear() -> None:
+    """Delete the entries, and nothing else."""
     where = folder()
     for entry in _files(where) if where else ():
         with suppress(OSError):
